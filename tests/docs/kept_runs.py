@@ -56,11 +56,11 @@ def over_default(directory: str, scheme: str, member: str) -> str:
 
 
 def off_s(run: RawRun) -> float:
-    """Say how long compaction was off in the measured phase, by the daemon's samples."""
+    """Say how long compaction was off in the phase, by the daemon's samples."""
     return sum(
-        min(after.at_s, run.measured_s) - max(before.at_s, 0.0)
+        min(after.at_s, run.phase_s) - max(before.at_s, 0.0)
         for before, after in pairwise(run.samples)
-        if not before.compaction_enabled and before.at_s < run.measured_s
+        if not before.compaction_enabled and before.at_s < run.phase_s
     )
 
 

@@ -279,7 +279,7 @@ class RawRun:
         repetition: 1 for the first.
         started_unix_s: when the program was started.
         operations: the clients' operations in the measured phase.
-        measured_s: how long the measured phase took, as the program reports it.
+        measured_s: how long the measured phase took, as the program reports it; in an open loop with what was late.
         drain_s: time from the clients' end until nothing was left to flush or compact under the owner's options (kept
             runs without `settled`: under the law's); None if that was not reached or not waited for.
         wal_outside_cap: whether the cap did not limit the WAL's buffered writes. Such runs have a profile's name with
@@ -325,6 +325,14 @@ class RawRun:
     device: DeviceBytes | None = None
     settled: Settled | None = None
     at_once: int = 1
+
+    @property
+    def phase_s(self) -> float:
+        """How long the phase was to take: what a law did, and how long writes were held, are shares of it.
+
+        An open loop has the length of its load, for how long what is late goes on afterwards is an outcome.
+        """
+        return self.measured_s if self.workload.offered_per_s is None else self.workload.seconds
 
 
 _FILE = ResultFile(

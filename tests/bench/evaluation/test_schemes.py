@@ -119,3 +119,20 @@ def test_the_adoc_papers_settings_for_silk() -> None:
 def test_what_a_scheme_lacks_is_said(name: str, circumstances: Circumstances, sentence: str) -> None:
     with pytest.raises(BadArgument, match=sentence):
         SCHEMES[name].used(circumstances)
+
+
+def test_silks_floor_flushes_what_clients_write_in_a_peak() -> None:
+    """Above 0.75 T the law holds, up to T clients may use, and at most 57 % of that are writes (silk-atc19, 6.2)."""
+    for name in ("silk-floor", "silk-floor-bandwidth"):
+        given = SCHEMES[name].used(here()).parameters
+        assert given["floor_bytes_per_s"] == 126 * MB >= 0.57 * given["bandwidth_bytes_per_s"]
+    assert "floor_bytes_per_s" not in SCHEMES["silk"].used(here()).parameters
+    halves = [SCHEMES[name].used(here()).parameters for name in ("silk-bandwidth", "silk-floor-bandwidth")]
+    assert [each["hold"] for each in halves] == [False, False]
+
+
+def test_stability_at_36_has_the_component_constraint_of_those_it_is_compared_with() -> None:
+    used = SCHEMES["stability-36"].used(here())
+    stop = used.parameters["stop_factor"] * int(used.options["level0_file_num_compaction_trigger"])
+    others = [SCHEMES[name].used(here()).options for name in ("default", "spring-and-gear")]
+    assert {int(each["level0_stop_writes_trigger"]) for each in others} == {stop} == {36}

@@ -4,7 +4,9 @@
   time until the compactions that they left were done as well.
 - Stopped and delayed time by cause is from the stalls of RocksDB's LOG: how long the condition held, whether or not
   anybody wrote. A column family is held for one cause at a time, so the sum is no more than the phase where there is
-  one. Writers' waiting is RocksDB's STALL_MICROS: how long they really waited.
+  one. Of an open loop it is the time of its load, `phase_s`: what is late afterwards is done in a time that nobody
+  chose. Writers' waiting is RocksDB's STALL_MICROS, how long they really waited, until the last of them was done.
+- Done of what was offered are the operations that ended while others still arrived, not those done late.
 - Write amplification is what flushes and compactions wrote over what users wrote; the WAL is left aside. At the end of
   the phase, and when it was drained: a law that only puts compaction off shows in the second.
 - Processor time of the database's process is that of the measured phase, and beside it all from its start to its end,
@@ -18,7 +20,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from adocd_bench.evaluation.raw import LatencyHistogram, Moved, Operations, RawDecision, RawRun, Second
+from adocd_bench.evaluation.raw import LatencyHistogram, Moved, Operations, RawDecision, RawRun, RawStall, Second
 from adocd_bench.evaluation.report.acting import Acted, acted
 from adocd_bench.evaluation.report.percentiles import Percentiles, mean_us, merged, percentiles
 
@@ -59,7 +61,8 @@ class RunFigures:
     """One run's figures; the module says what each counts.
 
     Attributes:
-        held_s: condition (`stopped`, `delayed`) -> cause -> seconds of the measured phase.
+        held_s: condition (`stopped`, `delayed`) -> cause -> seconds of the phase.
+        held_later_share: the share of the phase's second half in which writes were held, less that of its first half.
         waited_s: how long writers waited, together; None without the ticker.
         cores: processors that the database's process used in the mean of the measured phase; None where not told apart.
         cpu_us_per_operation: its processor time in that phase over the operations.
@@ -70,7 +73,8 @@ class RunFigures:
         reaction_s: median from a stall's begin to the next decision, of stalls that had one; None without any.
         unanswered_stalls: stalls of the measured phase after which nothing was decided any more.
         apply_s: median from a change being sent to its being applied and read back.
-        completed_share: operations done over those that were to start; None in a closed loop.
+        completed_share: operations that ended within the load's length over those that were to start in it; None in a
+            closed loop, or where operations by second are not known.
         reads_after_per_s: reads after the phase that one reader does in a second (1 over the mean processing time).
         acted: what the law did.
 
@@ -83,6 +87,7 @@ class RunFigures:
     held_s: Mapping[str, Mapping[str, float]]
     stopped_share: float
     delayed_share: float
+    held_later_share: float
     waited_s: float | None
     waited_share: float | None
     latencies: tuple[Latencies, ...]
@@ -121,13 +126,13 @@ def figures(run: RawRun) -> RunFigures:
     """Work out a run's figures."""
     operations = sum(each.count for each in run.operations)
     held = _held(run)
-    shares = {condition: _per(sum(held[condition].values()), run.measured_s) or 0.0 for condition in CONDITIONS}
+    shares = {condition: _per(sum(held[condition].values()), run.phase_s) or 0.0 for condition in CONDITIONS}
     waited_s, cpu_s = run.at_end.stalled_s, run.database.measured_cpu_s
     # Between the phase's end and the clients' the bench may read, while what is due goes on being merged.
     clients_s = run.measured_s if run.settled is None else max(run.measured_s, run.settled.clients_ended_s)
     whole_s = None if run.drain_s is None else clients_s + run.drain_s
-    in_phase = [each for each in run.decisions if 0 <= each.at_s <= run.measured_s]
-    begun = [stall.begin_s for stall in run.stalls if 0 <= stall.begin_s < run.measured_s]
+    in_phase = [each for each in run.decisions if 0 <= each.at_s <= run.phase_s]
+    begun = [stall.begin_s for stall in run.stalls if 0 <= stall.begin_s < run.phase_s]
     answers = reactions(begun, run.decisions)
     return RunFigures(
         operations=operations,
@@ -137,6 +142,7 @@ def figures(run: RawRun) -> RunFigures:
         held_s=held,
         stopped_share=shares["stopped"],
         delayed_share=shares["delayed"],
+        held_later_share=_held_later(run),
         waited_s=waited_s,
         waited_share=None if waited_s is None else _per(waited_s, run.measured_s),
         latencies=_latencies(run.operations),
@@ -151,14 +157,14 @@ def figures(run: RawRun) -> RunFigures:
         drain_s=run.drain_s,
         decided=dict(sorted(Counter((each.rule, each.outcome) for each in run.decisions).items())),
         decisions=len(run.decisions),
-        decisions_per_minute=60 * (_per(len(in_phase), run.measured_s) or 0.0),
+        decisions_per_minute=60 * (_per(len(in_phase), run.phase_s) or 0.0),
         reaction_s=_median(answers),
         stalls=len(begun),
         unanswered_stalls=len(begun) - len(answers),
         apply_s=_median([each.elapsed_s for each in run.decisions if each.elapsed_s is not None]),
         daemon_cores=_per(run.daemon.cpu_s, run.wall_s) or 0.0,
         daemon_memory_bytes=run.daemon.peak_rss_bytes,
-        completed_share=_completed(run, operations),
+        completed_share=_completed(run),
         reads_after_per_s=_reads_after(run.after),
         acted=acted(run),
     )
@@ -194,10 +200,22 @@ def _median(values: Sequence[float]) -> float | None:
 def _held(run: RawRun) -> dict[str, dict[str, float]]:
     held: dict[str, dict[str, float]] = {condition: {} for condition in CONDITIONS}
     for stall in run.stalls:
-        if stall.stalled_s > 0 and stall.condition in held:
+        seconds = _within_s(stall, 0.0, run.phase_s)
+        if seconds > 0 and stall.condition in held:
             by_cause = held[stall.condition]
-            by_cause[stall.cause] = by_cause.get(stall.cause, 0.0) + stall.stalled_s
+            by_cause[stall.cause] = by_cause.get(stall.cause, 0.0) + seconds
     return {condition: dict(sorted(by_cause.items(), key=_in_order)) for condition, by_cause in held.items()}
+
+
+def _held_later(run: RawRun) -> float:
+    half_s = run.phase_s / 2
+    held = [stall for stall in run.stalls if stall.condition in CONDITIONS]
+    first_s, second_s = (sum(_within_s(stall, at_s, at_s + half_s) for stall in held) for at_s in (0.0, half_s))
+    return _per(second_s - first_s, half_s) or 0.0
+
+
+def _within_s(stall: RawStall, begin_s: float, end_s: float) -> float:
+    return max(0.0, min(stall.end_s, end_s) - max(stall.begin_s, begin_s))
 
 
 def _in_order(item: tuple[str, float]) -> tuple[int, str]:
@@ -253,13 +271,14 @@ def _amplification(moved: Moved) -> float | None:
     return (moved.flush_written_bytes + moved.compaction_written_bytes) / moved.user_written_bytes
 
 
-def _completed(run: RawRun, operations: int) -> float | None:
-    if run.workload.offered_per_s is None:
+def _completed(run: RawRun) -> float | None:
+    if run.workload.offered_per_s is None or not run.seconds:
         return None
+    done = sum(second.writes + second.reads for second in run.seconds if second.at_s < run.phase_s)
     offered = [second.offered for second in run.seconds]
     known = [each for each in offered if each is not None]
-    wanted = sum(known) if known and len(known) == len(offered) else run.workload.offered_per_s * run.measured_s
-    return _per(operations, wanted)
+    wanted = sum(known) if len(known) == len(offered) else run.workload.offered_per_s * run.phase_s
+    return _per(done, wanted)
 
 
 def _reads_after(after: Sequence[Operations]) -> float | None:

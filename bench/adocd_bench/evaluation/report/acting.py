@@ -1,9 +1,11 @@
 """What a run's law did, from its decisions: rules that were applied, knobs that moved and when, share under control.
 
 - A decision counts where its outcome is `applied`, from the moment at which it was applied and read back.
-- A knob is away while its last applied value differs from the one at open; where no option at open is recorded for it,
-  every applied value differs, for laws only send what is not there yet. For the same reason a knob whose first value
-  recorded up to the phase's end is the one at open was away before, by a decision that was not recorded.
+- A knob is away while its last applied value differs by more than 1 % from the one at open; where no option at open is
+  recorded for it, every applied value differs, for laws only send what is not there yet. For the same reason a knob
+  whose first value recorded up to the phase's end is the one at open was away before, by a decision that was not
+  recorded.
+- The phase is as long as the load: what an open loop does late, after its last arrival, is none of it (`phase_s`).
 - The phase is under control while any knob is away. A change that lasts from before the phase (the loading) counts; one
   that comes after the phase does not.
 - RocksDB's auto-tuned limiter decides inside RocksDB: its moves are those of the limit in the daemon's samples.
@@ -21,6 +23,8 @@ When = Literal["before", "phase", "after"]
 Span = tuple[float, float]
 _WHENS: tuple[When, ...] = ("before", "phase", "after")
 _SWITCHED = {"true": 0, "false": 1}
+#: Values this close to the one at open are that one: a rate that is sent again is sent as R + 1 (admitted.py).
+_BESIDE = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +70,7 @@ class KnobMoved:
 class Acted:
     """What a law did; `controlled_share` is the share of the phase in which some knob was away."""
 
-    measured_s: float
+    phase_s: float
     fired: tuple[Fired, ...]
     knobs: tuple[KnobMoved, ...]
     controlled_share: float
@@ -77,9 +81,7 @@ class Acted:
 
     def away_share(self, *knobs: str) -> float:
         """Give the share of the phase in which any of these knobs was away."""
-        return _share(
-            (span for each in self.knobs if _plain(each.knob) in knobs for span in each.away_s), self.measured_s
-        )
+        return _share((span for each in self.knobs if _plain(each.knob) in knobs for span in each.away_s), self.phase_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +97,8 @@ def acted(run: RawRun) -> Acted:
     names = sorted({change.knob for change in changes})
     moved = [_knob(name, [each for each in changes if each.knob == name], run) for name in names]
     knobs = tuple(each for each in moved if each.moves or each.away_s)
-    share = _share((span for each in knobs for span in each.away_s), run.measured_s)
-    return Acted(run.measured_s, tuple(_fired(run)), knobs, share)
+    share = _share((span for each in knobs for span in each.away_s), run.phase_s)
+    return Acted(run.phase_s, tuple(_fired(run)), knobs, share)
 
 
 def _applied_s(decision: RawDecision) -> float:
@@ -106,7 +108,7 @@ def _applied_s(decision: RawDecision) -> float:
 def _when(at_s: float, run: RawRun) -> When:
     if at_s < 0:
         return "before"
-    return "phase" if at_s <= run.measured_s else "after"
+    return "phase" if at_s <= run.phase_s else "after"
 
 
 def _fired(run: RawRun) -> Iterator[Fired]:
@@ -136,16 +138,16 @@ def _changes(run: RawRun) -> Iterator[_Change]:
 def _knob(name: str, changes: Sequence[_Change], run: RawRun) -> KnobMoved:
     at_open = _at_open(name, run.scheme)
     begun = [each for each in changes if each.at_s < 0]
-    within = [each for each in changes if 0 <= each.at_s <= run.measured_s]
-    unrecorded = at_open is not None and changes[0].value == at_open and changes[0].at_s <= run.measured_s
-    at_begin, away = (begun[-1].value, begun[-1].value != at_open) if begun else (at_open, unrecorded)
+    within = [each for each in changes if 0 <= each.at_s <= run.phase_s]
+    unrecorded = at_open is not None and changes[0].value == at_open and changes[0].at_s <= run.phase_s
+    at_begin, away = (begun[-1].value, _away(begun[-1].value, at_open)) if begun else (at_open, unrecorded)
     spans, since_s = [], 0.0
     for change in within:
         if away and change.at_s > since_s:
             spans.append((since_s, change.at_s))
-        since_s, away = change.at_s, change.value != at_open
-    if away and run.measured_s > since_s:
-        spans.append((since_s, run.measured_s))
+        since_s, away = change.at_s, _away(change.value, at_open)
+    if away and run.phase_s > since_s:
+        spans.append((since_s, run.phase_s))
     values = [change.value for change in within]
     return KnobMoved(
         knob=name,
@@ -159,6 +161,10 @@ def _knob(name: str, changes: Sequence[_Change], run: RawRun) -> KnobMoved:
         high=max(values, default=None),
         away_s=tuple(spans),
     )
+
+
+def _away(value: int, at_open: int | None) -> bool:
+    return at_open is None or abs(value - at_open) > _BESIDE * abs(at_open)
 
 
 def _at_open(name: str, scheme: SchemeUsed) -> int | None:
@@ -176,10 +182,10 @@ def _plain(name: str) -> str:
     return name.rpartition(".")[2]
 
 
-def _share(spans: Iterable[Span], measured_s: float) -> float:
+def _share(spans: Iterable[Span], phase_s: float) -> float:
     """Give the share of the phase that the spans cover together."""
     covered_s, until_s = 0.0, 0.0
     for begin_s, end_s in sorted(spans):
         covered_s += max(0.0, end_s - max(begin_s, until_s))
         until_s = max(until_s, end_s)
-    return covered_s / measured_s if measured_s > 0 else 0.0
+    return covered_s / phase_s if phase_s > 0 else 0.0

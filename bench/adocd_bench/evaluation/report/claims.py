@@ -3,13 +3,14 @@
 - `reproduced`: the difference is there, in the paper's direction, and at least of the size that the paper gives for
   this kind of device, where it gives one.
 - `smaller`: the difference is there, but smaller than the paper's.
-- `not reproduced`: the difference is there the other way round; or the two are the same, by the rule of `comparison`.
+- `refuted`: the opposite was measured here, by our law on this machine: the difference is there the other way round.
+- `not reproduced here`: the two are the same, by the rule of `comparison`; or no run keeps a bound.
 - `direction`, `opposite direction`: what three or four undisturbed pairs show; a search for what lasts is made once, so
   it shows no more. That is no verdict.
 - `not shown`: anything else: too few undisturbed repetitions, neither a difference nor sameness, a baseline that did
   not stall, or not run at all.
-- `did not act`: no run of a scheme in which the mechanism acted that the claim is about (mechanisms.py). Other runs in
-  which it did not act are left out.
+- `did not act`: no run of a scheme in which the mechanism acted that the claim is about, or whose load is within what
+  the law presumes (mechanisms.py). Other runs of that kind are left out.
 - `in part`: blocks say different things.
 
 A verdict needs five undisturbed pairs, or runs, in either direction.
@@ -23,22 +24,32 @@ from adocd_bench.evaluation.report import words
 from adocd_bench.evaluation.report.comparison import DIRECTION_PAIRS, LEAST_HELD, LEAST_PAIRS, SAME_WITHIN
 from adocd_bench.evaluation.report.measures import MEASURES
 from adocd_bench.evaluation.report.summary import BASELINE, Block, SchemeSummary, compared
-from adocd_bench.evaluation.search.sustained import RUNNING_SHARE, Search
 
 ClaimVerdict = Literal[
-    "reproduced", "smaller", "not reproduced", "direction", "opposite direction", "not shown", "did not act", "in part"
+    "reproduced",
+    "smaller",
+    "not reproduced here",
+    "refuted",
+    "direction",
+    "opposite direction",
+    "not shown",
+    "did not act",
+    "in part",
 ]
 #: What three or four pairs show is no verdict.
 DIRECTIONS: frozenset[ClaimVerdict] = frozenset({"direction", "opposite direction"})
+#: Where one of them was run in a block, it is the law there: the same with a floor that flushes what the peaks write.
+_INSTEAD = {"silk": "silk-floor", "silk-bandwidth": "silk-floor-bandwidth"}
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimFinding:
-    """What one of our blocks says to a point."""
+    """What one of our blocks says to a point; `why` no law did what it is about, where that is the verdict."""
 
     block: str
     verdict: ClaimVerdict
     ours: str
+    why: str = ""
 
 
 class ClaimRule(Protocol):
@@ -103,7 +114,7 @@ class Compares:
 
     def judge(self, block: Block) -> ClaimFinding | None:
         """Hold it against a block."""
-        mine, other = block.scheme(self.scheme), block.scheme(self.against)
+        mine, other = _scheme(block, self.scheme), _scheme(block, self.against)
         if mine is None or other is None or not self.where.has(block):
             return None
         if self.measure not in mine.cells or self.measure not in other.cells:
@@ -129,9 +140,9 @@ class Compares:
         if found.difference == "same":
             # Within the margin there is room for a difference of that size.
             in_margin = size is not None and 1 / (1 + SAME_WITHIN) <= size <= 1 + SAME_WITHIN
-            return "not shown" if in_margin else "not reproduced"
+            return "not shown" if in_margin else "not reproduced here"
         if (found.difference == "more") != self.more:
-            return "not reproduced"
+            return "refuted"
         if size is None or found.ratio is None:
             return "reproduced"
         reached = found.ratio.median >= size if self.more else found.ratio.median <= size
@@ -159,38 +170,49 @@ class Exceeds:
 
     def judge(self, block: Block) -> ClaimFinding | None:
         """Hold it against a block."""
-        scheme = block.scheme(self.scheme)
+        scheme = _scheme(block, self.scheme)
         if scheme is None or not self.where.has(block):
             return None
         if self.measure not in scheme.cells or self.over not in scheme.cells:
             return ClaimFinding(block.name, "not shown", f"{MEASURES[self.measure].title} was not measured")
         large, small = scheme.by_repetition(self.measure), scheme.by_repetition(self.over)
-        ours = ", ".join(
-            f"{MEASURES[name].title} {words.cell(MEASURES[name].unit, scheme.cells[name], scheme.marked)}"
-            for name in (self.measure, self.over)
-        )
+        ours = ", ".join(_figure(scheme, name) for name in (self.measure, self.over))
         holds = [large[repetition] >= self.times * small[repetition] for repetition in large]
         return ClaimFinding(block.name, _by_runs(holds, scheme), ours + _weak(scheme))
 
 
 @dataclass(frozen=True, slots=True)
-class Keeps:
-    """In each run of a scheme, a figure is at least (or at most) a bound; shorter runs than `least_s` say nothing."""
+class Bound:
+    """A figure is at least, or at most, a value."""
 
-    scheme: str
     measure: str
     at_least: bool
-    bound: float
+    value: float
+
+    def words(self) -> str:
+        """Say it."""
+        measure = MEASURES[self.measure]
+        return f"{measure.title} {'at least' if self.at_least else 'at most'} {words.value(measure.unit, self.value)}"
+
+    def holds(self, found: float) -> bool:
+        """Say whether a run's figure keeps it."""
+        return found >= self.value if self.at_least else found <= self.value
+
+
+@dataclass(frozen=True, slots=True)
+class Keeps:
+    """Each run of a scheme keeps all bounds; shorter runs than `least_s` say nothing."""
+
+    scheme: str
+    bounds: tuple[Bound, ...]
     where: Where
     least_s: float = 0.0
 
     def words(self) -> str:
         """Say the rule in a sentence."""
-        measure = MEASURES[self.measure]
-        side = "at least" if self.at_least else "at most"
-        bound = words.value(measure.unit, self.bound)
         long = f", for {words.span(self.least_s)} at least" if self.least_s else ""
-        return f"every run of {self.scheme}: {measure.title} {side} {bound}, in {self.where.words()}{long}"
+        bounds = ", and ".join(bound.words() for bound in self.bounds)
+        return f"every run of {self.scheme}: {bounds}, in {self.where.words()}{long}"
 
     def schemes(self) -> tuple[str, ...]:
         """Name them."""
@@ -198,52 +220,34 @@ class Keeps:
 
     def judge(self, block: Block) -> ClaimFinding | None:
         """Hold it against a block."""
-        scheme, measure = block.scheme(self.scheme), MEASURES[self.measure]
+        scheme = _scheme(block, self.scheme)
         if scheme is None or not self.where.has(block):
             return None
-        if self.measure not in scheme.cells:
-            return ClaimFinding(block.name, "not shown", f"{measure.title} was not measured")
-        ours = f"{measure.title} {words.cell(measure.unit, scheme.cells[self.measure], scheme.marked)}"
+        for bound in self.bounds:
+            if bound.measure not in scheme.cells:
+                return ClaimFinding(block.name, "not shown", f"{MEASURES[bound.measure].title} was not measured")
+        ours = ", ".join(_figure(scheme, bound.measure) for bound in self.bounds)
         if block.seconds < self.least_s:
             return ClaimFinding(block.name, "not shown", f"{ours}, in {words.span(block.seconds)}")
-        found = scheme.by_repetition(self.measure).values()
-        holds = [each >= self.bound if self.at_least else each <= self.bound for each in found]
-        return ClaimFinding(block.name, _by_runs(holds, scheme), ours + _weak(scheme))
-
-
-@dataclass(frozen=True, slots=True)
-class Lasts:
-    """The highest rate that lasts under a scheme is at most this share of the maximum in a closed loop."""
-
-    scheme: str
-    share: float
-
-    def words(self) -> str:
-        """Say the rule in a sentence."""
-        return (
-            f"the rate that lasts under {self.scheme}: at most {words.share(self.share)} of the maximum, by bisection"
+        kept = [[bound.holds(each) for each in scheme.by_repetition(bound.measure).values()] for bound in self.bounds]
+        return ClaimFinding(
+            block.name, _by_runs([all(run) for run in zip(*kept, strict=True)], scheme), ours + _weak(scheme)
         )
 
-    def schemes(self) -> tuple[str, ...]:
-        """Name them."""
-        return ()
 
-    def judge(self, block: Block) -> ClaimFinding | None:
-        """No block speaks to it: it is a search of its own."""
-        del block
-        return None
+def stands(block: Block, name: str) -> str:
+    """Name the scheme that stands for one of a paper's in a block."""
+    instead = _INSTEAD.get(name, name)
+    return name if block.scheme(instead) is None else instead
 
-    def judge_search(self, name: str, search: Search) -> ClaimFinding | None:
-        """Hold it against a search, named by block and scheme."""
-        if not name.endswith(f"-{self.scheme}"):
-            return None
-        ours = f"{words.digits(search.lasts_per_s)} operations/s last, {words.share(search.share)} of the maximum"
-        verdict: ClaimVerdict = "opposite direction"
-        if search.lasts_per_s == 0:
-            verdict = "not shown"
-        elif search.share < RUNNING_SHARE:
-            verdict = "direction"
-        return ClaimFinding(name, verdict, ours)
+
+def _scheme(block: Block, name: str) -> SchemeSummary | None:
+    return block.scheme(stands(block, name))
+
+
+def _figure(scheme: SchemeSummary, measure: str) -> str:
+    found = MEASURES[measure]
+    return f"{found.title} {words.cell(found.unit, scheme.cells[measure], scheme.marked)}"
 
 
 def _by_runs(holds: Sequence[bool], scheme: SchemeSummary) -> ClaimVerdict:
@@ -253,7 +257,7 @@ def _by_runs(holds: Sequence[bool], scheme: SchemeSummary) -> ClaimVerdict:
         return "direction" if all(holds) else "not shown" if any(holds) else "opposite direction"
     if all(holds):
         return "reproduced"
-    return "in part" if any(holds) else "not reproduced"
+    return "in part" if any(holds) else "not reproduced here"
 
 
 def _idle(block: Block) -> str | None:

@@ -6,35 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from adocd_bench.evaluation.report.claims import Where
+from adocd_bench.evaluation.report.claims import ClaimVerdict, Where
 from adocd_bench.evaluation.report.papers_shown import SHOWN, PaperFigure
 from adocd_bench.evaluation.report.points import Judgement
 from adocd_bench.evaluation.report.summary import Block
 
-CoverageVerdict = Literal[
-    "reproduced",
-    "smaller",
-    "direction",
-    "opposite direction",
-    "refuted",
-    "did not act",
-    "not shown",
-    "in part",
-    "not reachable from outside",
-    "not judged",
-    "not run",
-    "nothing measured",
-]
-_CALLED: dict[str, CoverageVerdict] = {
-    "reproduced": "reproduced",
-    "smaller": "smaller",
-    "direction": "direction",
-    "opposite direction": "opposite direction",
-    "not reproduced": "refuted",
-    "did not act": "did not act",
-    "not shown": "not shown",
-    "in part": "in part",
-}
+CoverageVerdict = ClaimVerdict | Literal["not reachable from outside", "not judged", "not run", "nothing measured"]
 #: What no point is about, and runs of a scheme under a workload show: one run's course, or a figure without a claim.
 _SHOWN_BY: Mapping[tuple[str, str], tuple[str, Where]] = {
     ("ADOC", "figure 1"): ("default", Where(("fillrandom",))),
@@ -84,7 +61,7 @@ def _covered(shown: PaperFigure, points: Sequence[Judgement], blocks: Sequence[B
     if not verdicts:
         found = [block.name for block in blocks if _shows(block, shown)]
         return Covered(shown, "not judged" if found else "not run", "; ".join((shown.why, *found)))
-    why = "; ".join(f"{found.point.claims}: {_verdict(found)}" for found in points)
+    why = "; ".join(f"{found.point.claims}: {_verdict(found)}{_reason(found)}" for found in points)
     if len(verdicts) == 1:
         return Covered(shown, next(iter(verdicts)), why)
     said = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.most_common())
@@ -101,4 +78,10 @@ def _kind(shown: PaperFigure) -> CoverageVerdict:
 
 
 def _verdict(found: Judgement) -> CoverageVerdict:
-    return _CALLED[found.verdict] if found.findings else "not run"
+    return found.verdict if found.findings else "not run"
+
+
+def _reason(found: Judgement) -> str:
+    """Say why no law did what the point is about, where that is its verdict."""
+    reasons = dict.fromkeys(finding.why for finding in found.findings)
+    return f" ({'; '.join(reasons)})" if found.verdict == "did not act" else ""

@@ -50,7 +50,7 @@ def _own() -> list[Measure]:
         ),
         Measure("throughput_per_s", "operations/s in the phase", "per_s", more, lambda f: f.throughput_per_s),
         Measure("operations", "operations in all", "count", more, lambda f: f.operations),
-        Measure("completed_share", "done of what was offered", "share", more, lambda f: f.completed_share),
+        Measure("completed_share", "done in time of what was offered", "share", more, lambda f: f.completed_share),
         Measure("worst_second", "worst second, operations", "count", more, partial(_worst, "operations")),
         Measure("worst_of_offered", "worst second, of offered", "share", more, partial(_worst, "of_offered")),
         Measure("longest_us", "longest operation", "us", less, partial(_worst, "longest_us")),
@@ -58,6 +58,9 @@ def _own() -> list[Measure]:
         Measure("controlled_share", "under control", "share", None, lambda f: f.acted.controlled_share),
         Measure("stopped_share", "stopped", "share", less, lambda f: f.stopped_share),
         Measure("delayed_share", "delayed", "share", less, lambda f: f.delayed_share),
+        Measure(
+            "held_later_share", "held in the second half, less the first", "share", less, lambda f: f.held_later_share
+        ),
         Measure("held_s", "stopped or delayed", "s", less, lambda f: f.held_for(*_all_causes(f))),
         Measure("memtable_l0_held_s", "held for memtables or L0", "s", less, lambda f: f.held_for("memtable", "l0")),
         Measure("pending_held_s", "held for pending bytes", "s", less, lambda f: f.held_for("pending_bytes")),

@@ -4,16 +4,17 @@ The shares follow from the loads and the laws' own thresholds. They were written
 was made later, but after the kept results of that month, of which it was known what the laws had done. Those of
 `speedb`, `tikv` and `cockroach` were written down before any run of them, that of `tide` after its first one.
 
-A run in which the mechanism did not act is left out of the claim; where none is left, the verdict is `did not act`.
+A run in which the mechanism did not act is left out of the claim; where none is left, the verdict is `did not act`. So
+is a run whose load is beyond what the law presumes (floors.py, written down on 2026-11-26).
 Schemes that are options at open have no mechanism.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from adocd_bench.evaluation.report import words
+from adocd_bench.evaluation.report import floors, words
 from adocd_bench.evaluation.report.acting import Acted
-from adocd_bench.evaluation.report.summary import Block, SchemeSummary, summarise
+from adocd_bench.evaluation.report.summary import Block, Judged, SchemeSummary, summarise
 
 #: What the daemon decides by itself: repeating or putting back a change.
 _DAEMONS = "actuator."
@@ -48,18 +49,30 @@ class Needed:
 
 @dataclass(frozen=True, slots=True)
 class Mechanism:
-    """All parts must act; `workload` says which load makes them act, and why."""
+    """All parts must act.
+
+    Attributes:
+        needed: the parts.
+        workload: which load makes them act, and why.
+        floor: the law presumes that its floor flushes what clients write (floors.py).
+
+    """
 
     needed: tuple[Needed, ...]
     workload: str
+    floor: bool = False
 
-    def missing(self, acted: Acted, workload: str) -> str | None:
+    def missing(self, judged: Judged) -> str | None:
         """Say what was missing in a run; None where all of it acted."""
+        if self.floor and (said := floors.unmet(judged.run)) is not None:
+            return f"its precondition is not met: {said}"
+        acted, workload = judged.figures.acted, judged.run.workload.name
         return next((said for each in self.needed if (said := each.missing(acted, workload)) is not None), None)
 
     def words(self) -> str:
         """Say the rule."""
-        return "; ".join(each.words() for each in self.needed)
+        parts = [each.words() for each in self.needed]
+        return "; ".join([*parts, floors.RULE] if self.floor else parts)
 
 
 _THREADS = Needed("threads were moved", ("background_jobs",), _HALF)
@@ -70,6 +83,7 @@ _HELD = Needed("deeper compactions were held back", ("level_base_size",), _QUART
 _OFF = Needed(
     "compaction was off", ("auto_compaction",), _QUARTER, {"sine-700": _QUARTER / 2, "sine-1000": _QUARTER * 0.35}
 )
+_NO_SLOWDOWN = Needed("the slowdown was out of the way", ("level0_slowdown_trigger",), _NEARLY_ALL)
 _STALLS = "writes as fast as they go, for the rules answer stalls, and the baseline must have some"
 _PEAKS = (
     "peaks in which clients use more than 75 % of the bandwidth, the law's own threshold for a hold; peaks take half "
@@ -97,12 +111,13 @@ MECHANISMS: Mapping[str, Mechanism] = {
     "toggle-without-bounds": Mechanism((_OFF,), "as for toggle"),
     "toggle-two-memtables": Mechanism((_OFF,), "as for toggle"),
     "toggle-residual": Mechanism((_LIMITER,), "the thesis's wave"),
-    "silk": Mechanism((_LIMITER, _HELD), _PEAKS),
-    "silk-bandwidth": Mechanism((_LIMITER,), _PEAKS),
+    "silk": Mechanism((_LIMITER, _HELD), _PEAKS, floor=True),
+    "silk-bandwidth": Mechanism((_LIMITER,), _PEAKS, floor=True),
+    "silk-floor": Mechanism((_LIMITER, _HELD), _PEAKS, floor=True),
+    "silk-floor-bandwidth": Mechanism((_LIMITER,), _PEAKS, floor=True),
     "silk-hold": Mechanism((_HELD,), _PEAKS),
-    "stability": Mechanism(
-        (Needed("the slowdown was out of the way", ("level0_slowdown_trigger",), _NEARLY_ALL),), "any that stalls"
-    ),
+    "stability": Mechanism((_NO_SLOWDOWN,), "any that stalls"),
+    "stability-36": Mechanism((_NO_SLOWDOWN,), "any that stalls"),
     "spring-and-gear": Mechanism(
         (Needed("the delay followed level 0", ("delayed_write_rate",), _HALF),), "any that fills level 0"
     ),
@@ -143,7 +158,7 @@ def acting(block: Block, mechanisms: Mapping[str, str]) -> tuple[Block | None, s
         scheme, mechanism = block.scheme(name), MECHANISMS.get(wanted)
         if scheme is None or mechanism is None:
             continue
-        missing = _missing(scheme, mechanism, block.workload)
+        missing = _missing(scheme, mechanism)
         idle |= {(name, repetition) for repetition in missing}
         if len(missing) == len(scheme.runs):
             said.append(f"{name} did not act: {'; '.join(dict.fromkeys(missing.values()))}")
@@ -168,6 +183,6 @@ def applied(block: Block, schemes: Iterable[str]) -> str:
     return "; ".join(said)
 
 
-def _missing(scheme: SchemeSummary, mechanism: Mechanism, workload: str) -> dict[int, str]:
-    found = ((judged.run.repetition, mechanism.missing(judged.figures.acted, workload)) for judged in scheme.runs)
+def _missing(scheme: SchemeSummary, mechanism: Mechanism) -> dict[int, str]:
+    found = ((judged.run.repetition, mechanism.missing(judged)) for judged in scheme.runs)
     return {repetition: said for repetition, said in found if said is not None}

@@ -4,7 +4,8 @@ ADOC: Yu, Noh, Choi, Xue, FAST '23. Thesis: Warlo, Auto-tuning RocksDB, 2018. SI
 Stability: Luo, Carey, On Performance Stability in LSM-based Storage Systems, VLDB '19.
 """
 
-from adocd_bench.evaluation.report.claims import Compares, Exceeds, Keeps, Lasts, Where
+from adocd_bench.evaluation.report.claims import Bound, Compares, Exceeds, Keeps, Where
+from adocd_bench.evaluation.report.lasting import Lasts
 from adocd_bench.evaluation.report.measures import latency
 from adocd_bench.evaluation.report.papers_adoc import ADOC, HALVES
 from adocd_bench.evaluation.report.points import Claim, ClaimPoint
@@ -12,6 +13,13 @@ from adocd_bench.evaluation.report.points import Claim, ClaimPoint
 _FILL = Where(("fillrandom",))
 #: What is too much shows late, in the paper after 6000 of 7200 s: a tenth of that is the least to look for it.
 _STALLS_LATE_S = 600.0
+#: Stalls come late if writes are held for this much more of the second half than of the first: figure 15b has none
+#: before its last sixth, and chance alone makes one half a little worse than the other.
+_LATER = 0.05
+#: What lasts is at most this share of the maximum: the paper's 70 %, and a bisection's resolution of 5 %.
+_SUSTAINABLE = 0.75
+#: Up to here a p99 is low, by the rule for a rate that lasts (search/two_phase.py): both papers have plots, no figures.
+_LOW_US = 1e6
 _TOTAL, _WRITE_TOTAL = latency("all", "total", "p99_us"), latency("write", "total", "p99_us")
 _WRITE_QUEUEING, _WRITE_PROCESSING = latency("write", "queueing", "p99_us"), latency("write", "processing", "p99_us")
 _WAVE = Where(("sine-350", "sine"))
@@ -91,21 +99,21 @@ _SILK = Claim(
             "SILK 6.2, figure 8A",
             "SILK obtains two orders of magnitude lower tail latency than the auto-tuned RocksDB, and three orders of "
             "magnitude better than RocksDB and TRIAD",
-            "a production trace: p99 at most 0.01 times the auto-tuned limiter's",
+            "a trace of our own, in the shape of the paper's: p99 at most 0.01 times the auto-tuned limiter's",
             Compares("silk", "auto-tuned", _TOTAL, False, Where(("trace*",)), {"*": 0.01}),
         ),
         ClaimPoint(
             "SILK 6.2, figure 8A",
             "three orders of magnitude better than RocksDB and TRIAD",
-            "a production trace: p99 at most 0.001 times the default's",
+            "a trace of our own, in the shape of the paper's: p99 at most 0.001 times the default's",
             Compares("silk", "default", _TOTAL, False, Where(("trace*",)), {"*": 0.001}),
         ),
         ClaimPoint(
             "SILK 6.4, figure 8B",
             "SILK easily sustains these peaks and valleys in the client load, keeping tail latency low and the "
             "throughput steady.",
-            "peaks of 10, 50 and 100 s: all that is offered is done (95 % or more)",
-            Keeps("silk", "completed_share", True, 0.95, _PEAKS),
+            "peaks of 10, 50 and 100 s: all that is offered is done in time (95 % or more), at a low p99 (1 s or less)",
+            Keeps("silk", (Bound("completed_share", True, 0.95), Bound(_TOTAL, False, _LOW_US)), _PEAKS),
         ),
         ClaimPoint(
             "SILK 6, summary; 6.4, figure 8B",
@@ -142,7 +150,7 @@ _STABILITY = Claim(
             "Stability 5.2, figure 12a",
             "delaying writes avoids write stalls and the resulting write throughput is more stable over time",
             "bursts: the law that delays is stopped less than the one that writes as quickly as possible",
-            Compares("spring-and-gear", "stability", "stopped_share", False, _BURST),
+            Compares("spring-and-gear", "stability-36", "stopped_share", False, _BURST),
         ),
         ClaimPoint(
             "Stability 5.2, figure 12b",
@@ -150,20 +158,25 @@ _STABILITY = Claim(
             "contrary, writing as quickly as possible causes occasional write stalls but still minimizes overall write "
             "latencies.",
             "bursts: lower p99 write latency than the law that delays",
-            Compares("stability", "spring-and-gear", _WRITE_TOTAL, False, _BURST),
+            Compares("stability-36", "spring-and-gear", _WRITE_TOTAL, False, _BURST),
         ),
         ClaimPoint(
             "Stability 5.2, figure 12b",
             "processing writes as quickly as possible minimizes write latencies",
             "bursts: lower p99 write latency than RocksDB's default, which delays, too",
-            Compares("stability", "default", _WRITE_TOTAL, False, _BURST),
+            Compares("stability-36", "default", _WRITE_TOTAL, False, _BURST),
         ),
         ClaimPoint(
             "Stability 6.1, figure 15b",
             "in both cases write stalls start to occur after time 6000s. This suggests that the measured write "
             "throughput during the testing phase is not sustainable.",
-            "the default at 95 % of its own maximum stalls",
-            Keeps("default", "held_share", True, 0.005, Where(("two-phase",)), _STALLS_LATE_S),
+            "the default at 95 % of its own maximum: stalls come late, and writes are late (p99 of 1 s or more)",
+            Keeps(
+                "default",
+                (Bound("held_later_share", True, _LATER), Bound(_WRITE_TOTAL, True, _LOW_US)),
+                Where(("two-phase",)),
+                _STALLS_LATE_S,
+            ),
         ),
         ClaimPoint(
             "Stability 6.2, figure 17",
@@ -171,7 +184,7 @@ _STABILITY = Claim(
             "previous experiment. [...] the LSM-tree successfully maintains a sustainable write throughput without any "
             "write stalls",
             "what is sustainable is about 30 % below the measured maximum",
-            Lasts("default", 0.70),
+            Lasts("default", _SUSTAINABLE, _STALLS_LATE_S),
         ),
     ),
 )

@@ -265,12 +265,12 @@ def _band_legend(drawing: Drawing, open_loop: bool) -> None:
 
 
 def _held_bar(drawing: Drawing, judged: Judged, x: Axis, top: float) -> None:
-    figures, measured_s = judged.figures, judged.run.measured_s
+    figures, phase_s = judged.figures, judged.run.phase_s
     drawing.text(122, top + 14, judged.run.scheme.name, "end")
     at = 0.0
     for condition in CONDITIONS:
         for cause, seconds in figures.held_s[condition].items():
-            share = seconds / measured_s
+            share = seconds / phase_s
             said = f"{condition} for {cause}: {words.share(share)}"
             fill = svg.colour(_CAUSE_COLOURS.get(cause, _CAUSE_COLOURS["other"]))
             wide = x(at + share) - x(at)

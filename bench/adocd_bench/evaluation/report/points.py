@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-from adocd_bench.evaluation.report.claims import DIRECTIONS, ClaimFinding, ClaimRule, ClaimVerdict, Lasts
+from adocd_bench.evaluation.report.claims import DIRECTIONS, ClaimFinding, ClaimRule, ClaimVerdict, stands
+from adocd_bench.evaluation.report.lasting import Lasts
 from adocd_bench.evaluation.report.mechanisms import acting, applied
 from adocd_bench.evaluation.report.summary import Block
 from adocd_bench.evaluation.search.sustained import Search
@@ -58,17 +59,20 @@ def _finding(point: ClaimPoint, block: Block) -> ClaimFinding | None:
     found = point.rule.judge(block)
     if found is None:
         return None
-    left, why = acting(block, {name: point.needs.get(name, name) for name in point.rule.schemes()})
+    schemes = {name: stands(block, name) for name in point.rule.schemes()}
+    left, why = acting(block, {mine: point.needs.get(name, mine) for name, mine in schemes.items()})
     if left is None:
-        return ClaimFinding(found.block, "did not act", f"{found.ours}; {why}")
+        return ClaimFinding(found.block, "did not act", f"{found.ours}; {why}", why)
     found = found if left is block else point.rule.judge(left)
-    rules = applied(left, point.rule.schemes())
+    rules = applied(left, schemes.values())
     return replace(found, ours=f"{found.ours}; {rules}") if found is not None and rules else found
 
 
 def _together(findings: Sequence[ClaimFinding]) -> ClaimVerdict:
     said = {finding.verdict for finding in findings}
     if verdicts := said - DIRECTIONS - {"not shown", "did not act"}:
+        if verdicts == {"refuted", "not reproduced here"}:
+            return "not reproduced here"
         return verdicts.pop() if len(verdicts) == 1 else "in part"
     if directions := said & DIRECTIONS:
         return directions.pop() if len(directions) == 1 else "not shown"

@@ -42,8 +42,8 @@ NO_PLACE = "not shown"
 _ENOUGH = 2
 #: Held time: where the scheme that is compared with was hardly held, they have nothing to say.
 _HELD = {
-    "held_share", "stopped_share", "delayed_share", "held_s", "memtable_l0_held_s", "pending_held_s", "waited_share",
-    "stalls",
+    "held_share", "stopped_share", "delayed_share", "held_later_share", "held_s", "memtable_l0_held_s",
+    "pending_held_s", "waited_share", "stalls",
 }  # fmt: skip
 
 

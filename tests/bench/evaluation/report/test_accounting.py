@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from adocd_bench.evaluation.raw import LatencyHistogram, Operations, Process, Second
+from adocd_bench.evaluation.raw import LatencyHistogram, Operations, Process, RawStall, Second
 from adocd_bench.evaluation.report.accounting import ALL, WorstSecond, figures, own_device_bytes, reactions
 from adocd_bench.evaluation.report.measures import MEASURES
 
@@ -132,7 +132,36 @@ def test_what_was_done_of_what_was_offered() -> None:
     assert figures(run(per_s=900, offered_per_s=1000)).completed_share == 0.9
     assert figures(run(per_s=900)).completed_share is None
     unknown = replace(run(per_s=900, seconds=10, offered_per_s=2000), seconds=())
-    assert figures(unknown).completed_share == 0.45
+    assert figures(unknown).completed_share is None, "nobody knows what was done in time"
+
+
+def test_what_is_done_after_the_load_is_not_done_in_time() -> None:
+    late = (*(Second(at_s, 900, 0, 1000) for at_s in range(10)), Second(10, 1000, 0, 0))
+    behind = replace(run(per_s=1000, seconds=10, offered_per_s=1000), seconds=late, measured_s=11.0)
+    assert figures(behind).operations == 10_000
+    assert figures(behind).completed_share == 0.9
+
+
+def test_held_time_of_an_open_loop_is_that_of_its_load() -> None:
+    """Else a run that stalls more, and so ends later, would have stalled for a smaller share of its time."""
+    stalls = [held(4.0, begin_s=8.0), held(5.0, begin_s=13.0, condition="delayed")]
+    behind = replace(run(seconds=10, offered_per_s=1000, stalls=stalls), measured_s=20.0)
+    found = figures(replace(behind, decisions=(decided(9.0), decided(15.0))))
+    assert found.held_s == {"stopped": {"memtable": 2.0}, "delayed": {}}
+    assert (found.stopped_share, found.delayed_share, found.stalls) == (0.2, 0.0, 1)
+    assert found.decisions_per_minute == 6
+    closed = figures(replace(run(seconds=10, stalls=stalls), measured_s=20.0))
+    assert (closed.stopped_share, closed.delayed_share, closed.stalls) == (0.2, 0.25, 2)
+
+
+def test_held_more_in_the_second_half() -> None:
+    def later(*stalls: RawStall) -> float:
+        return figures(run(seconds=10, stalls=stalls)).held_later_share
+
+    assert later() == 0
+    assert later(held(2.0, begin_s=7.0)) == pytest.approx(0.4)
+    assert later(held(2.0, begin_s=4.0)) == 0, "one second in either half"
+    assert later(held(3.0, begin_s=1.0), held(1.0, begin_s=6.0, condition="delayed")) == pytest.approx(-0.4)
 
 
 def test_decisions_and_reactions() -> None:

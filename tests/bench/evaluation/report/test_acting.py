@@ -115,3 +115,32 @@ def test_the_auto_tuned_limiter_is_seen_in_the_samples() -> None:
     (knob,) = acted(whole).knobs
     assert (knob.knob, knob.moves, knob.away_s) == ("rate_limit", 2, ((2, 8),))
     assert not acted(replace(whole, scheme=replace(tuned, auto_tuned=False))).knobs
+
+
+def test_what_an_open_loop_does_late_is_none_of_its_phase() -> None:
+    """A law that was away for half of the load was so for a quarter of a phase that had become twice as long."""
+    behind = replace(
+        run("adoc", offered_per_s=1000),
+        measured_s=20.0,
+        scheme=used("adoc", options=OPEN),
+        decisions=(
+            turned(2, batch_size=128 * MIB),
+            turned(7, batch_size=64 * MIB),
+            turned(12, "late", batch_size=128 * MIB),
+        ),
+    )
+    found = acted(behind)
+    assert found.away_share("batch_size") == found.controlled_share == pytest.approx(0.5)
+    assert [(each.rule, each.when) for each in found.fired] == [("adoc.memory", "phase"), ("late", "after")]
+
+
+@pytest.mark.parametrize(("rate", "away"), [(8 * MIB + 1, False), (8 * MIB, False), (7 * MIB, True), (9 * MIB, True)])
+def test_a_rate_that_is_sent_again_as_one_byte_more_is_not_away(rate: int, away: bool) -> None:
+    options = {**OPEN, "delayed_write_rate": str(8 * MIB)}
+    found = of(turned(1, delayed_write_rate=6 * MIB), turned(2, delayed_write_rate=rate), options=options)
+    assert found.away_share("delayed_write_rate") == pytest.approx(0.9 if away else 0.1)
+
+
+def test_one_thread_more_is_away_and_so_is_a_switch() -> None:
+    assert of(turned(5, background_jobs=3)).controlled_share == pytest.approx(0.5)
+    assert of(turned(5, auto_compaction=0)).controlled_share == pytest.approx(0.5)

@@ -67,3 +67,32 @@ def test_verdicts_are_those_of_the_points() -> None:
     assert covered(laws_act=True)["ADOC", "figure 17"] == "not run"
     assert covered(laws_act=True)["ADOC", "figure 1"] == "not judged", "default ran fillrandom; no point is about it"
     assert covered(laws_act=True)["SILK", "figure 2"] == "not run"
+
+
+@pytest.mark.parametrize(
+    ("adoc", "expected"),
+    [
+        ((700, 710, 690, 700, 705), "4 not run, 1 refuted"),
+        ((1001, 1011, 991, 1001, 1006), "4 not run, 1 not reproduced here"),
+    ],
+)
+def test_only_the_opposite_refutes(adoc: tuple[int, ...], expected: str) -> None:
+    """A claim that did not come out the same is not refuted by that."""
+    runs = stalling("default", (1000, 1010, 990, 1000, 1005), (2.0,) * 5) + stalling("adoc", adoc, (0.0,) * 5)
+    blocks = summarise(acting(runs))
+    found = coverage([judge(point, blocks) for point in POINTS], blocks)
+    (figure,) = [each for each in found if (each.shown.paper, each.shown.label) == ("ADOC", "figure 12")]
+    assert figure.verdict == expected
+
+
+def test_what_was_run_with_unequal_bounds_is_not_run() -> None:
+    """Figure 12 compares laws at one component constraint: stability alone stops at 12 files, the others at 36."""
+    runs = [
+        each
+        for name in ("default", "stability", "spring-and-gear")
+        for each in stalling(name, (1000,) * 5, (2.0,) * 5, workload="burst-lapse", offered_per_s=1000)
+    ]
+    blocks = summarise(acting(runs))
+    found = coverage([judge(point, blocks) for point in POINTS], blocks)
+    (figure,) = [each for each in found if (each.shown.paper, each.shown.label) == ("Stability", "figure 12")]
+    assert figure.verdict == "not run"

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from adocd_bench.evaluation.raw import RawRun
+from adocd_bench.evaluation.raw import RawRun, Sampled, Second
+from adocd_bench.evaluation.report import floors
 from adocd_bench.evaluation.report.acting import Acted, acted
 from adocd_bench.evaluation.report.claims import Compares, Where
+from adocd_bench.evaluation.report.coverage import coverage
 from adocd_bench.evaluation.report.mechanisms import MECHANISMS
 from adocd_bench.evaluation.report.papers import CLAIMS
 from adocd_bench.evaluation.report.points import ClaimPoint, Judgement, judge
@@ -18,7 +20,7 @@ from adocd_bench.evaluation.report.summary import Block, summarise
 from adocd_bench.evaluation.schemes import SCHEMES
 
 from adocd.model.knob import Knob
-from tests.bench.evaluation.report.builders import acting, block, held, stalling, turned
+from tests.bench.evaluation.report.builders import MIB, acting, block, held, moved, run, stalling, turned, used
 from tests.bench.kept import RESULTS, needs_results
 
 FASTER = ClaimPoint("s", "q", "c", Compares("adoc", "default", "throughput_per_s", True, Where(("fillrandom",))))
@@ -89,6 +91,68 @@ def test_options_at_open_need_no_law() -> None:
 
 
 FASTER_WHERE = Where(("fillrandom",))
+#: Of the kept runs, and of those that are made up here.
+BEYOND = "its floor of 1.25 MB/s does not flush the 2 MB/s written in the peaks"
+
+
+def at_the_floor(repetition: int, *, floor: int = 1_250_000, below: int = 5, **parameters: object) -> RawRun:
+    """SILK at 5 MB/s: 200 operations/s arrive in the first and last two seconds, 1,000 in the six between them.
+
+    Half are writes of 4,000 bytes: 2 MB/s in the peak. The limiter is at its floor in the first `below` of its seconds.
+    """
+    offered = [200 if at_s in (0, 1, 8, 9) else 1000 for at_s in range(10)]
+    limits = [4_000_000 if at_s < 2 or at_s >= 2 + below else floor for at_s in range(10)]
+    given = {"bandwidth_bytes_per_s": 5_000_000, **parameters}
+    silk = used("silk", rate_limiter_bytes_per_s=5_000_000, parameters=given)
+    done = run("silk", repetition, workload="peaks-100-4kb", profile="cap-5", per_s=680, offered_per_s=680)
+    return replace(
+        done,
+        scheme=silk,
+        seconds=tuple(Second(at_s, each // 2, each // 2, each) for at_s, each in enumerate(offered)),
+        samples=tuple(_sample(at_s, limit) for at_s, limit in enumerate(limits)),
+        at_end=moved(6800 * 2000),
+        decisions=(turned(0.1, "silk.peak", rate_limit=floor, level_base_size=1),),
+    )
+
+
+def _sample(at_s: int, rate_limit: int) -> Sampled:
+    return Sampled(at_s + 0.5, "normal", 0.0, 1, 0, 0, 0, 2, 64 * MIB, True, rate_limit, None, None, None)
+
+
+def test_a_floor_that_does_not_flush_what_the_peaks_write_is_told() -> None:
+    assert floors.unmet(at_the_floor(1)) == BEYOND
+    assert floors.unmet(at_the_floor(1, below=1)) == BEYOND
+    assert floors.unmet(at_the_floor(1, below=0)) is None, "the limiter never was at its floor in a peak"
+    assert floors.unmet(at_the_floor(1, floor=3_000_000, floor_bytes_per_s=3_000_000)) is None
+
+
+def test_what_is_not_known_of_a_floor_breaks_no_rule() -> None:
+    known = at_the_floor(1)
+    assert floors.unmet(replace(known, scheme=replace(known.scheme, parameters={}))) is None
+    assert floors.unmet(replace(known, samples=())) is None
+    assert floors.unmet(replace(known, seconds=())) is None
+    assert floors.unmet(replace(known, operations=())) is None
+    assert floors.unmet(replace(known, at_end=replace(known.at_end, user_written_bytes=None))) is None
+    assert floors.unmet(replace(known, workload=replace(known.workload, offered_per_s=None))) is None
+
+
+def test_a_load_beyond_silks_floor_says_nothing_of_silk() -> None:
+    """Not that it is refuted: the paper presumes that the floor flushes what clients write (5.2.2)."""
+    fives = range(1, 6)
+    blocks = summarise(at_the_floor(repetition) for repetition in fives)
+    points = [point for claim in CLAIMS for point in claim.points]
+    (sustains,) = [each for each in points if "keeping tail latency low" in each.sentence]
+    found = judge(sustains, blocks)
+    why = f"silk did not act: its precondition is not met: {BEYOND}"
+    assert (found.verdict, found.findings[0].why) == ("did not act", why)
+    (covered,) = [
+        each
+        for each in coverage([judge(point, blocks) for point in points], blocks)
+        if (each.shown.paper, each.shown.label) == ("SILK", "figure 8B")
+    ]
+    assert f"{sustains.claims}: did not act ({why})" in covered.why
+    flushed = [at_the_floor(repetition, floor=3_000_000, floor_bytes_per_s=3_000_000) for repetition in fives]
+    assert judge(sustains, summarise(flushed)).verdict != "did not act"
 
 
 @functools.cache
@@ -142,7 +206,7 @@ def test_the_toggle_of_30_s_only_prepared() -> None:
 
 @needs_results
 def test_the_toggle_in_the_sine_ended_before_the_peak() -> None:
-    off_s = [found.away_share("auto_compaction") * found.measured_s for found in done("sine-cap-210", "toggle")]
+    off_s = [found.away_share("auto_compaction") * found.phase_s for found in done("sine-cap-210", "toggle")]
     assert [round(each) for each in sorted(off_s)] == [40, 52]
     found = judged_of_bounded_toggle("sine-cap-210")
     assert {each.verdict for each in found} == {"did not act"}
@@ -156,6 +220,18 @@ def test_silk_moved_its_limiter_in_the_peaks_and_held_nothing() -> None:
     for found in done("peaks-cap-100", "silk-hold"):
         assert (found.of("phase"), found.controlled_share) == ((), 0)
     verdicts = {each.verdict for each in judged("peaks-cap-100", "silk", "silk-hold", "silk-bandwidth")}
+    assert verdicts == {"did not act"}
+
+
+@needs_results
+def test_the_peaks_write_more_than_silks_floor_flushes() -> None:
+    by_scheme: dict[str, set[str | None]] = {}
+    for each in kept("peaks-100-cap-5"):
+        by_scheme.setdefault(each.scheme.name, set()).add(floors.unmet(each))
+    assert by_scheme.pop("silk") == by_scheme.pop("silk-bandwidth") == {BEYOND}
+    assert by_scheme.pop("silk-hold") == {None}, "without a limiter there is no floor"
+    assert {floors.unmet(each) for each in kept("peaks-cap-100")} == {None}, "there clients write less"
+    verdicts = {each.verdict for each in judged("peaks-100-cap-5", "silk", "silk-hold", "silk-bandwidth")}
     assert verdicts == {"did not act"}
 
 
