@@ -56,14 +56,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from adocd.controllers.admitted import (
-    ROOM_FILES,
-    UNLIMITED_BYTES_PER_S,
-    DelayLimits,
-    HeldRate,
-    delays_for_level0,
-    released,
-)
+from adocd.controllers.admitted import ROOM_FILES, UNLIMITED_BYTES_PER_S, DelayLimits, HeldRate, released
 from adocd.controllers.base import Controller, Needs, Parameters
 from adocd.controllers.settings import not_there_yet
 from adocd.model.decision import Decision, Setting
@@ -172,7 +165,7 @@ class Cockroach(Controller):
 
     def _held(self, sample: Sample) -> Iterator[Setting]:
         for cf in sample.column_families:
-            is_held = delays_for_level0(cf)
+            is_held = cf.options.compaction_holds_writes
             yield from self._limits.settings(cf, sample) if is_held else released(_OF_FAMILY, cf, sample)
 
     def _adjust(self, sample: Sample, ended: _Interval) -> None:
@@ -182,7 +175,7 @@ class Cockroach(Controller):
             return
         out = max(0.0, ended.flushed - (sum(now.values()) - sum(before.values()))) / ended.seconds
         self._out = _mean(out, self._out)
-        families = filter(delays_for_level0, sample.column_families)
+        families = (cf for cf in sample.column_families if cf.options.compaction_holds_writes)
         self._score = max((_score(cf, self._parameters.l0_sublevel_bytes) for cf in families), default=0.0)
         if ended.flushed and ended.written:
             self._cost = _mean(min(_COST_MOST, max(_COST_LEAST, ended.flushed / ended.written)), self._cost)

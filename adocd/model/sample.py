@@ -53,6 +53,14 @@ class ColumnFamilyOptions:
             disable_auto_compactions=values.get("disable_auto_compactions") == "true",
         )
 
+    @property
+    def compaction_holds_writes(self) -> bool:
+        """Whether RocksDB delays and stops writes for level 0 and pending compaction bytes.
+
+        Not while automatic compaction is disabled (column_family.cc, GetWriteStallConditionAndCause).
+        """
+        return not self.disable_auto_compactions
+
 
 @dataclass(frozen=True, slots=True)
 class ColumnFamilySample:
@@ -73,6 +81,14 @@ class ColumnFamilySample:
     level_bytes: tuple[int, ...] | None = None
     #: Names of the fields above that are not reported: they are 0 or empty here, and mean nothing.
     unknown: tuple[str, ...] = ()
+
+    @property
+    def memtables_wait(self) -> bool:
+        """Whether immutable memtables wait for flushes: more than one, and more than one flush merges.
+
+        A flush takes min_write_buffer_number_to_merge of them and begins when they are there: so many are no backlog.
+        """
+        return self.immutable_memtables > max(1, self.options.min_write_buffer_number_to_merge)
 
 
 @dataclass(frozen=True, slots=True)

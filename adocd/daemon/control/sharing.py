@@ -83,7 +83,7 @@ def needs_of(sample: Sample, memtables_bytes: int, priority: Priority) -> DiskNe
         return None
     rates = (sample.flush_written_bytes_per_s, sample.compaction_written_bytes_per_s)
     waits = sample.condition != "normal" or (sample.waited_fraction or 0.0) > _WAITS
-    wants = waits or any(cf.immutable_memtables > 1 for cf in sample.column_families)
+    wants = waits or any(cf.memtables_wait for cf in sample.column_families)
     return DiskNeeds(
         disks=frozenset(around.data.disks),
         bytes_per_s=sum(rate or 0.0 for rate in rates),

@@ -171,3 +171,19 @@ def test_needs_are_read_off_a_sample() -> None:
     assert (needs.disks, needs.bytes_per_s, needs.free_bytes) == (frozenset({"sda"}), 5.0, GIB)
     assert (needs.wanted_s, needs.memtables_bytes, needs.priority) == (seen.monotonic_s, 7, Priority(2))
     assert needs_of(replace(seen, surroundings=None), 7, Priority()) is None
+
+
+def test_memtables_that_one_flush_merges_want_no_more_of_the_disks() -> None:
+    """A flush of three begins at the third: two that wait for it were taken for a need of the disks, for ever."""
+    disk = BlockDevice("sda", "8:0", DeviceKind.DISK)
+    around = Surroundings(
+        1.0, Storage("/db", "ext4", "/dev/sda", (disk,), ()), None, (), (), None, None, None, None, (), GIB
+    )
+
+    def wants(immutable: int) -> bool:
+        cf = column_family(immutable_memtables=immutable, min_write_buffer_number_to_merge=3)
+        needs = needs_of(sample(cf, surroundings=around), 7, Priority())
+        assert needs is not None
+        return needs.wants_now
+
+    assert [wants(immutable) for immutable in (2, 3, 4)] == [False, False, True]
