@@ -87,7 +87,7 @@ def plan(
             del wanted[BYTES_PER_SYNC]
     held = []
     for cf in sample.column_families:
-        held += _stage(cf, wanted, current)
+        held += _stage(cf, wanted, current, baseline)
         held += _hold_base(cf, wanted, current, baseline)
     held += _hold_brake(wanted, goal, sample, baseline, rate_may_rise_to)
     if any(option.scope == "database" for option in wanted):
@@ -146,7 +146,7 @@ def stop_may_be_lowered_below(slowdown: int, stop: int) -> int:
     return max(1, stop - max(0, stop - slowdown) // 2)
 
 
-def _stage(cf: ColumnFamilySample, wanted: dict[OptionName, str], current: Values) -> list[str]:
+def _stage(cf: ColumnFamilySample, wanted: dict[OptionName, str], current: Values, baseline: Values) -> list[str]:
     """Remove values that would stop writes at once from `wanted`, and add values that keep writes going meanwhile."""
     switch, slowdown, stop, hard = (of_family(cf.name, option) for option in (SWITCH, SLOWDOWN, STOP, HARD))
     going_on = current.get(switch) == "true" and wanted.get(switch) == "false"
@@ -163,6 +163,8 @@ def _stage(cf: ColumnFamilySample, wanted: dict[OptionName, str], current: Value
             held.append(
                 f"{STOP} of {cf.name} goes to {stop_after} when level 0, now {cf.l0_files} files, has less than {below}"
             )
+            if _ends_at_stop(slowdown, stop_after, wanted, current, baseline):
+                held.append(_held_by_files(cf, slowdown, wanted.pop(slowdown), below))
 
     number = of_family(cf.name, _MEMTABLES)
     if number in wanted and cf.immutable_memtables >= int(wanted[number]):
@@ -183,6 +185,16 @@ def _stage(cf: ColumnFamilySample, wanted: dict[OptionName, str], current: Value
                 f"{cf.pending_compaction_bytes}, are below that"
             )
     return held
+
+
+def _ends_at_stop(slowdown: OptionName, stop_after: int, wanted: Values, current: Values, baseline: Values) -> bool:
+    """Whether a slowdown comes down to a stop trigger that has to wait, so that alone it would delay writes.
+
+    Whoever wants both at one number wants no delay. An original comes back nevertheless: under a load that goes on, it
+    is the delay that lets level 0 become small enough for the original stop trigger.
+    """
+    to = wanted.get(slowdown, "")
+    return to == str(stop_after) and int(to) < int(current[slowdown]) and to != baseline.get(slowdown)
 
 
 def _hold_base(cf: ColumnFamilySample, wanted: dict[OptionName, str], current: Values, baseline: Values) -> list[str]:

@@ -196,6 +196,32 @@ def test_a_stop_trigger_comes_down_when_the_files_are_gone() -> None:
     assert plan(goal, opened(l0=24)).sent == goal
 
 
+def test_a_slowdown_that_is_to_end_at_a_stop_trigger_waits_with_it() -> None:
+    """A law without a slowdown wants both at one number: alone the slowdown would delay whom nobody delays now."""
+    goal = family({SLOWDOWN: 12, STOP: 12})
+    full = opened(l0=15)
+    held = plan(goal, full)
+    assert held.changes == ()
+    assert held.held == (
+        f"{STOP} of default goes to 12 when level 0, now 15 files, has less than 12",
+        f"{SLOWDOWN} of default goes to 12 when level 0, now 15 files, has less than 12",
+    )
+    full.l0["default"] = 11
+    assert plan(goal, full).sent == goal
+    # One that is to delay before the stop does so at once, and one that goes up delays nobody.
+    assert plan(family({SLOWDOWN: 11, STOP: 12}), opened(l0=15)).sent == family({SLOWDOWN: 11})
+    assert plan(family({SLOWDOWN: 30, STOP: 30}), opened(l0=31)).sent == family({SLOWDOWN: 30})
+
+
+def test_an_owners_slowdown_comes_back_before_a_stop_trigger_of_the_same_number() -> None:
+    """Without a delay level 0 might never hold few enough files for the stop trigger."""
+    owners = defaults() | family({SLOWDOWN: 24, STOP: 24})
+    raised = RocksDB(owners | family({SLOWDOWN: 128, STOP: 128}))
+    raised.l0["default"] = 60
+    goal = family({SLOWDOWN: 24, STOP: 24})
+    assert plan(goal, raised, owners, goal.keys()).sent == family({SLOWDOWN: 24})
+
+
 def test_a_hard_limit_comes_down_when_the_bytes_are_gone() -> None:
     goal = family({SOFT: GIB, HARD: 2 * GIB})
     held = plan(goal, opened(pending=2 * GIB))
