@@ -14,6 +14,8 @@ from adocd.model.values import OptionName, Values, flat
 
 #: Replaces a limit that an agent does not report; 0 disables the detection that uses it.
 _NO_LIMIT = 0
+#: Windows that are this near to each other follow each other: their times are rounded.
+_ROUNDED_S = 0.001
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,3 +185,15 @@ class Sample:
         """Return a ticker's growth per second, by RocksDB's name such as `rocksdb.bytes.read`; None if unknown."""
         increase = None if self.ticker_increases is None else self.ticker_increases.get(ticker)
         return None if increase is None else increase / self.interval_s
+
+    @property
+    def began_s(self) -> float:
+        """When its window began, in the host's monotonic seconds."""
+        return self.monotonic_s - self.interval_s
+
+    def follows(self, ended_s: float | None) -> bool:
+        """Whether its window began when an earlier one ended; False after a pause, in which no law is asked.
+
+        `ended_s` is the earlier window's `monotonic_s`; None if there was none.
+        """
+        return ended_s is not None and self.began_s <= ended_s + _ROUNDED_S

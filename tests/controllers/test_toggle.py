@@ -232,6 +232,20 @@ def test_what_is_not_measured_does_not_count() -> None:
     assert not scene.is_on()
 
 
+def test_a_mean_does_not_span_a_pause() -> None:
+    """Half of a window before it and half after it: a peak of five seconds is none of ten."""
+    scene = Scene()
+    scene.plant.members["flush_written_bytes_per_s"] = CAP * 90 / 100
+    for _ in range(5):
+        scene.plant.step(scene.law, 1.0)
+    scene.plant.now_s += 3600.0
+    scene.plant.members["flush_written_bytes_per_s"] = CAP * 40 / 100
+    scene.plant.members["compaction_written_bytes_per_s"] = CAP * 60 / 100
+    for _ in range(10):
+        scene.plant.step(scene.law, 1.0)
+    assert scene.is_on()
+
+
 def test_compaction_stays_as_its_owner_has_it() -> None:
     scene = Scene()
     scene.load(10, 10)
