@@ -5,11 +5,11 @@ from dataclasses import replace
 from typing import Any
 
 from adocd.model.capabilities import Capabilities
+from adocd.model.judged import judged
 from adocd.model.knob import MIB
-from adocd.model.overflow import PRECEDENCE, detect
+from adocd.model.overflow import PRECEDENCE
 from adocd.model.sample import ColumnFamilyOptions, ColumnFamilySample, Sample
 from adocd.model.snapshot import ColumnFamilySnapshot, Counters, OptionValues, Restore, Snapshot, Stall
-from adocd.model.stall import counted
 from adocd.model.threads import ThreadsBy
 
 GIB = 1 << 30
@@ -81,7 +81,7 @@ def column_family(
         ),
         **options,  # type: ignore[arg-type]
     )
-    return ColumnFamilySample(
+    cf = ColumnFamilySample(
         name=name,
         l0_files=l0_files,
         immutable_memtables=immutable_memtables,
@@ -91,15 +91,9 @@ def column_family(
         level_files=(l0_files,),
         stall_counts=counts,
         options=live,
-        overflow=detect(
-            l0_files=l0_files,
-            level0_slowdown_writes_trigger=live.level0_slowdown_writes_trigger,
-            pending_compaction_bytes=pending_compaction_bytes,
-            soft_pending_compaction_bytes_limit=live.soft_pending_compaction_bytes_limit,
-            immutable_memtables=immutable_memtables,
-            memtable_stalls=counted(counts, "memtable"),
-        ),
+        overflow=(),
     )
+    return judged(cf, live)
 
 
 def sample(*families: ColumnFamilySample, **members: Any) -> Sample:

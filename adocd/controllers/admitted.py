@@ -99,11 +99,6 @@ def is_delayed(sample: Sample) -> bool:
     return sample.condition != "normal" or sample.delayed_write_rate_bytes_per_s > 0
 
 
-def delays_for_level0(cf: ColumnFamilySample) -> bool:
-    """Whether RocksDB delays writes for its level 0 at all; not where the owner has disabled compaction."""
-    return not cf.options.disable_auto_compactions
-
-
 class HeldRate:
     """The delayed write rate, held at what a law wants whatever RocksDB makes of it between two steps."""
 

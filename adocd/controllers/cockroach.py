@@ -40,14 +40,14 @@ all of level 1 at once; with memtables of 64 MiB under a load that is too much t
 nothing in some intervals and everything in another, R swings with it, and level 0 grows to several times the 10 files.
 It assumes one flush thread: with more, busy times add up, and F is too low. Busy time is that of the flushes that have
 ended, from their events. The means begin with their first value (ours). An interval in which column families came or
-went, or in which flushes were not reported, changes nothing. A column family whose owner has disabled compaction does
-not count, and is left alone: RocksDB does not delay for its level 0, and nothing would make it smaller. Departures: R
-is at least 1 MiB/s, the guard's floor (HAZARDS 5). Not reachable: sublevels (with sequential keys many files are one
-sublevel, and the score is then too high); tokens handed out by the millisecond with bursts of a sixtieth (RocksDB's own
-bucket refills every millisecond); the elastic class and with it disk bandwidth, for RocksDB knows no classes of writes;
-the constant part of a request's cost, for RocksDB counts bytes; bytes that are ingested into level 0, which count as
-growth; and flush tokens while level 0 has fewer than 5 files (a slowdown trigger of 0 would do that, and the order
-guard refuses it).
+went, or in which flushes were not reported, changes nothing, nor does the first one after a pause. A column family
+whose owner has disabled compaction does not count, and is left alone: RocksDB does not delay for its level 0, and
+nothing would make it smaller. Departures: R is at least 1 MiB/s, the guard's floor (HAZARDS 5). Not reachable:
+sublevels (with sequential keys many files are one sublevel, and the score is then too high); tokens handed out by the
+millisecond with bursts of a sixtieth (RocksDB's own bucket refills every millisecond); the elastic class and with it
+disk bandwidth, for RocksDB knows no classes of writes; the constant part of a request's cost, for RocksDB counts bytes;
+bytes that are ingested into level 0, which count as growth; and flush tokens while level 0 has fewer than 5 files (a
+slowdown trigger of 0 would do that, and the order guard refuses it).
 """
 
 from collections.abc import Iterator
@@ -56,14 +56,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from adocd.controllers.admitted import (
-    ROOM_FILES,
-    UNLIMITED_BYTES_PER_S,
-    DelayLimits,
-    HeldRate,
-    delays_for_level0,
-    released,
-)
+from adocd.controllers.admitted import ROOM_FILES, UNLIMITED_BYTES_PER_S, DelayLimits, HeldRate, released
 from adocd.controllers.base import Controller, Needs, Parameters
 from adocd.controllers.settings import not_there_yet
 from adocd.model.decision import Decision, Setting
@@ -139,7 +132,9 @@ class Cockroach(Controller):
         self._limits = DelayLimits(_FREE_FILES, parameters.l0_files_max - ROOM_FILES, l0_trigger_most=_TRIGGER_FILES)
         self._rate = HeldRate()
         self._interval = _Interval()
-        #: Level 0 at the interval's begin, by column family; None before the first.
+        #: When the last window ended, of those that this law was given.
+        self._seen_s: float | None = None
+        #: Level 0 at the interval's begin, by column family; None where nobody has seen it.
         self._level0_bytes: dict[str, int] | None = None
         #: C and the compaction tokens in bytes/s, None before the first; a; F, None before the first; f.
         self._out: float | None = None
@@ -153,6 +148,9 @@ class Cockroach(Controller):
 
     def step(self, sample: Sample) -> Decision | None:
         """At the end of an interval work out R; hold it meanwhile."""
+        if not sample.follows(self._seen_s):
+            self._interval, self._level0_bytes = _Interval(), None  # an interval must not span a pause
+        self._seen_s = sample.monotonic_s
         self._interval.add(sample)
         if self._interval.is_over:
             ended, self._interval = self._interval, _Interval()
@@ -172,7 +170,7 @@ class Cockroach(Controller):
 
     def _held(self, sample: Sample) -> Iterator[Setting]:
         for cf in sample.column_families:
-            is_held = delays_for_level0(cf)
+            is_held = cf.options.compaction_holds_writes
             yield from self._limits.settings(cf, sample) if is_held else released(_OF_FAMILY, cf, sample)
 
     def _adjust(self, sample: Sample, ended: _Interval) -> None:
@@ -182,7 +180,7 @@ class Cockroach(Controller):
             return
         out = max(0.0, ended.flushed - (sum(now.values()) - sum(before.values()))) / ended.seconds
         self._out = _mean(out, self._out)
-        families = filter(delays_for_level0, sample.column_families)
+        families = (cf for cf in sample.column_families if cf.options.compaction_holds_writes)
         self._score = max((_score(cf, self._parameters.l0_sublevel_bytes) for cf in families), default=0.0)
         if ended.flushed and ended.written:
             self._cost = _mean(min(_COST_MOST, max(_COST_LEAST, ended.flushed / ended.written)), self._cost)

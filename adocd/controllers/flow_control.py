@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from adocd.controllers.admitted import FLOOR_BYTES_PER_S, delays_for_level0
+from adocd.controllers.admitted import FLOOR_BYTES_PER_S
 from adocd.controllers.recent import Recent
 from adocd.model.knob import MIB
 from adocd.model.sample import ColumnFamilySample
@@ -99,7 +99,8 @@ class FlowControl:
             # TiKV looks at the first flush; here the triggers are to be set before there are files.
             self._families[cf.name].l0.counts |= cf.l0_files < self._thresholds.l0_files
             self._families[cf.name].pending.recent.forget(now_s)
-        if self.holder is not None and self.holder not in {cf.name for cf in families if delays_for_level0(cf)}:
+        limited = {cf.name for cf in families if cf.options.compaction_holds_writes}
+        if self.holder is not None and self.holder not in limited:
             self._unlimit()  # nobody else would end it
         if self._backlog() < self._soft:
             self.drop = 0.0  # nor this, where the family that owes most compacts no more
@@ -127,7 +128,7 @@ class FlowControl:
 
     def level0(self, cf: ColumnFamilySample, now_s: float) -> None:
         """Take in the end of a flush, or of a compaction of level 0."""
-        if not delays_for_level0(cf):
+        if not cf.options.compaction_holds_writes:
             return
         family, n, most = self._families[cf.name], cf.l0_files, self._thresholds.l0_files
         family.l0.add(now_s, n, most)

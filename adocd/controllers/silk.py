@@ -11,9 +11,14 @@ from a cache count too: C is then too high, and compaction gets less than it cou
 A peak is C > 0.75 T (released code). In a peak the law holds compactions below level 1: it raises
 max_bytes_for_level_base so far that no level counts as full, and lowers it again in the valley. Flushes, L0-L0 and
 L0-L1 go on, because RocksDB scores L0 by its files. During a hold RocksDB's pending compaction bytes see no debt, and
-they jump on release, so both pending limits are off until the debt is paid. The law computes the debt from the levels'
+they jump on release, so both pending limits are off until the base is back. The law computes the debt from the levels'
 sizes and the owner's base; at `debt_bytes_max` it ends the hold whatever the load. L1 grows during a hold, so L0-L1
 compactions cost more: long peaks cost more than they save.
+
+Once the base is back, both pending limits are at a stage: the owner's hard limit, doubled until it is at least twice
+what waits, which is the debt or the pending compaction bytes, whichever is more. The stage only comes down. So the hard
+limit is the owner's again as soon as that is twice what waits, and the soft one as soon as less waits than it allows.
+An owner without a hard limit has none in between; then the stage begins at the soft limit.
 
 Both L0 limits are out of the way, as in 6.1. Our `l0_files_max` replaces them: it stops writes and never slows them
 down. The operator sets `floor_bytes_per_s`: while deeper work is paused, the paper gives flushes and L0-L1 50 of
@@ -171,17 +176,39 @@ class Silk(Controller):
             yield from self._limits(cf, sample)
 
     def _limits(self, cf: ColumnFamilySample, sample: Sample) -> Iterator[Setting]:
-        """Keep the pending limits off during a hold, and afterwards until RocksDB's estimate has jumped and fallen."""
-        owners = {
-            knob: owners_value(knob, sample, cf.name) for knob in (Knob.SOFT_PENDING_LIMIT, Knob.HARD_PENDING_LIMIT)
-        }
-        base_is_back = cf.options.max_bytes_for_level_base_bytes < NO_LEVEL_IS_FULL_BYTES
-        waiting = max(debt_bytes(cf, sample), cf.pending_compaction_bytes)
-        too_much = any(limit and waiting >= limit for limit in owners.values())
-        lifted = self._is_held or not base_is_back or (_are_off(cf) and too_much)
-        for knob, limit in owners.items():
-            if limit is not None:
-                yield Setting(knob, 0 if lifted else limit, cf.name)
+        """Keep the pending limits off while the base is raised, and bring them back in stages.
+
+        A limit in force that is off, or above the owner's, is one that a hold has lifted, also by another daemon.
+        """
+        soft, hard = (
+            owners_value(knob, sample, cf.name) for knob in (Knob.SOFT_PENDING_LIMIT, Knob.HARD_PENDING_LIMIT)
+        )
+        if self._is_held or cf.options.max_bytes_for_level_base_bytes >= NO_LEVEL_IS_FULL_BYTES:
+            to_soft = to_hard = 0
+        else:
+            waiting = max(debt_bytes(cf, sample), cf.pending_compaction_bytes)
+            stage = _stage(hard or soft or 0, waiting)
+            to_hard = _coming_down(cf.options.hard_pending_compaction_bytes_limit, hard or 0, stage)
+            lifted = _coming_down(cf.options.soft_pending_compaction_bytes_limit, soft or 0, to_hard or stage)
+            to_soft = lifted if waiting >= (soft or 0) else soft or 0
+        if soft is not None:
+            yield Setting(Knob.SOFT_PENDING_LIMIT, to_soft, cf.name)
+        if hard is not None:
+            yield Setting(Knob.HARD_PENDING_LIMIT, to_hard, cf.name)
+
+
+def _stage(limit: int, waiting: int) -> int:
+    """Double a limit, in bytes, until it is at least twice what waits; 0 is no limit and stays 0."""
+    while 0 < limit < 2 * waiting:
+        limit *= 2
+    return limit
+
+
+def _coming_down(now: int, owners: int, stage: int) -> int:
+    """Return where a limit goes from the one in force: never up, and not below the owner's; 0 is no limit."""
+    if owners == 0 or 0 < now <= owners:
+        return owners
+    return max(owners, min(stage, now or stage))
 
 
 def _client_bytes_per_s(sample: Sample) -> int | None:
@@ -193,7 +220,3 @@ def _client_bytes_per_s(sample: Sample) -> int | None:
 
 def _debt_bytes(sample: Sample) -> int:
     return sum(debt_bytes(cf, sample) for cf in sample.column_families)
-
-
-def _are_off(cf: ColumnFamilySample) -> bool:
-    return cf.options.soft_pending_compaction_bytes_limit == 0 and cf.options.hard_pending_compaction_bytes_limit == 0

@@ -102,7 +102,7 @@ def _rates_of(cf: ColumnFamilySample, most: int) -> Iterator[tuple[int, str]]:
     is_last = number > _MEMTABLES_WITHOUT_DELAY and unflushed >= number - 1
     if is_last and unflushed > options.min_write_buffer_number_to_merge:
         yield most // _LAST_MEMTABLE, f"{cf.name} fills the last of its {number} memtables"
-    if options.disable_auto_compactions:
+    if not options.compaction_holds_writes:
         return
     slowdown, stop = options.level0_slowdown_writes_trigger, options.level0_stop_writes_trigger
     if n >= slowdown > 0:

@@ -4,18 +4,21 @@ bLSM couples the in-memory write rate to the progress of the merges, so that no 
 merged its share. From outside, with one gear (level 0) instead of bLSM's one per level:
 
     level0_slowdown_writes_trigger = level0_file_num_compaction_trigger        so that RocksDB delays writes at all
-    delayed_write_rate = max(floor, mean of out)                               bytes/s, set anew each period
+    delayed_write_rate = max(floor, mean of out)                               bytes/s, held each period
     out = flushed bytes/s - growth of level 0 in bytes/s                       over all column families
 
 Level 0 shrinks in one step when a compaction ends, so single windows swing between zero and several times the true
 rate. The mean is a plain one over all windows until `smoothing_s` seconds have been measured, and exponential with that
 time constant from then on. The constant is ours, and long on purpose: in the simulator (cap-210, 6 MB/s) the rate
 changed direction 45 times in 40 minutes with 30 s, in step with the compactions, and not once with 300 s.
-Windows in which level 0 has nothing to compact do not show how fast it drains, so they are left out; before the first
-useful window the rate is the owner's. Between two settings RocksDB itself scales the delayed write rate by 0.6, 0.8 and
-1.25 (column_family.cc, SetupDelay), and each setting resets it to the measured one. That is intended here, so the
-planner's brake (docs/safety.md) does not hold this law back. The rate moves in whole MiB/s and by at least a tenth:
-this is ours, against dithering. The period of 10 s is ours too; bLSM paces each write.
+Windows in which level 0 has nothing to compact do not show how fast it drains, so they are left out; nor does the
+first one after a pause, as nobody knows what level 0 held when it began. A level 0 whose owner has disabled compaction
+is not compacted, however many files it has. Before the first useful window the rate is the owner's.
+
+Between two settings RocksDB itself scales the delayed write rate by 0.6, 0.8 and 1.25 (column_family.cc, SetupDelay).
+Where that leaves less than 0.8 of the measured rate, it is set anew in the next period, also during a delay; it moves
+by at least a tenth, which is ours, against dithering (adocd.controllers.admitted). The period of 10 s is ours too; bLSM
+paces each write.
 
 Expect bounded processing latency and worse latency with queueing: that is the paper's finding on bLSM (4.2), and this
 law exists to show it. It harms every load with bursts, because it slows them down from the first file over the trigger
@@ -31,15 +34,12 @@ from typing import ClassVar
 
 from pydantic import Field
 
+from adocd.controllers.admitted import HeldRate
 from adocd.controllers.base import Controller, Needs, Parameters
 from adocd.controllers.settings import not_there_yet
 from adocd.model.decision import Decision, Setting
 from adocd.model.knob import MIB, Knob
-from adocd.model.reading import value_now
 from adocd.model.sample import Sample
-
-#: The rate moves by at least this share: 1 / 10.
-_LEAST_SHARE = 10
 
 
 class SpringAndGearParameters(Parameters):
@@ -62,19 +62,25 @@ class SpringAndGear(Controller):
 
     def __init__(self, parameters: SpringAndGearParameters) -> None:
         self._parameters = parameters
-        #: By column family, because one that was created or dropped says nothing about compaction progress.
+        self._rate = HeldRate()
+        #: By column family, because one that was created or dropped says nothing about compaction progress; and when.
         self._level0_bytes: dict[str, int] = {}
+        self._seen_s: float | None = None
         self._drain: float | None = None
         #: Total length of the windows in the mean (s).
         self._measured_s = 0.0
 
     def step(self, sample: Sample) -> Decision | None:
-        """Measure the rate at which level 0 drains, and set the delayed write rate to it."""
+        """Measure the rate at which level 0 drains, and hold the delayed write rate at it."""
         self._measure(sample)
-        settings = (*not_there_yet(self._triggers(sample), sample), *self._rate(sample))
+        settings = not_there_yet(self._triggers(sample), sample)
+        drain = "not measured yet"
+        if self._drain is not None:
+            drain = f"{self._drain / MIB:.1f} MiB/s"
+            wanted = max(self._parameters.floor_bytes_per_s, int(self._drain))
+            settings += self._rate.settings(sample, wanted)
         if not settings:
             return None
-        drain = "not measured yet" if self._drain is None else f"{self._drain / MIB:.1f} MiB/s"
         return Decision(
             settings,
             signal=f"what leaves level 0: {drain}",
@@ -85,11 +91,15 @@ class SpringAndGear(Controller):
     def _measure(self, sample: Sample) -> None:
         sizes = {cf.name: cf.level_bytes[0] for cf in sample.column_families if cf.level_bytes}
         before, self._level0_bytes = self._level0_bytes, sizes
+        follows, self._seen_s = sample.follows(self._seen_s), sample.monotonic_s
         flushed = sample.flushed_bytes_per_s
-        if not sizes or before.keys() != sizes.keys() or flushed is None:
+        if not follows or not sizes or before.keys() != sizes.keys() or flushed is None:
             return
         out = max(0.0, flushed - (sum(sizes.values()) - sum(before.values())) / sample.interval_s)
-        due = any(cf.l0_files >= max(1, cf.options.level0_file_num_compaction_trigger) for cf in sample.column_families)
+        due = any(
+            cf.options.compaction_holds_writes and cf.l0_files >= max(1, cf.options.level0_file_num_compaction_trigger)
+            for cf in sample.column_families
+        )
         if out == 0.0 and not due:
             return
         self._measured_s += sample.interval_s
@@ -103,11 +113,3 @@ class SpringAndGear(Controller):
             trigger = cf.options.level0_file_num_compaction_trigger
             if 1 <= trigger <= cf.options.level0_stop_writes_trigger:
                 yield Setting(Knob.LEVEL0_SLOWDOWN, trigger, cf.name)
-
-    def _rate(self, sample: Sample) -> tuple[Setting, ...]:
-        now = value_now(Knob.DELAYED_WRITE_RATE, sample)
-        if self._drain is None or now is None:
-            return ()
-        wanted = max(self._parameters.floor_bytes_per_s, int(self._drain) // MIB * MIB)
-        moved = abs(wanted - now) * _LEAST_SHARE
-        return (Setting(Knob.DELAYED_WRITE_RATE, wanted),) if moved >= max(now, 1) and wanted != now else ()

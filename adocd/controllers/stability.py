@@ -13,9 +13,10 @@ applies, with LevelDB's figures (6.1: a trigger of 4, a stop at 12):
 | bytes_per_sync                           | 16 MiB: no long queue of dirty pages behind one fsync   |
 | target_file_size_base                    | at most 64 MiB (6.1, figure 18: small files, short merges) |
 
-Units are files, bytes and memtables. The law is static. Section 5.1.1's global constraint, twice the expected number of
-components, is for full merges: with universal compaction set `components` to 2 x T x L for a size ratio of T and L
-levels; RocksDB's stop trigger counts sorted runs there.
+Units are files, bytes and memtables. The law is static. It governs column families with level compaction. Section
+5.1.1's global constraint, twice the expected number of components, is for full merges: one with universal compaction is
+governed too where `components` is set to 2 x T x L, for a size ratio of T and L levels, as RocksDB's stop trigger
+counts sorted runs there. FIFO compaction keeps all its files in level 0 and has no stop, so it is left alone.
 
 Assumes an open system in which the time until a write is done matters, queueing included. Does harm where clients
 suffer more from a short stop than from a long delay, as every stop is a full one, and where the load exceeds what
@@ -26,7 +27,7 @@ Not reachable from outside: the greedy choice of the smallest merge (5.1.4), mer
 (6.2), and shares of bandwidth for single merges. RocksDB picks by score, and compacts all L0 files there are.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import ClassVar
 
 from pydantic import Field
@@ -35,9 +36,9 @@ from adocd.controllers.base import Controller, Parameters
 from adocd.controllers.settings import not_there_yet
 from adocd.model.decision import Decision, Setting
 from adocd.model.knob import MIB, Knob
-from adocd.model.options import OUT_OF_THE_WAY, UNIVERSAL_COMPACTION
+from adocd.model.options import LEVEL_COMPACTION, OUT_OF_THE_WAY, UNIVERSAL_COMPACTION
 from adocd.model.reading import owners_value
-from adocd.model.sample import Sample
+from adocd.model.sample import ColumnFamilySample, Sample
 
 
 class StabilityParameters(Parameters):
@@ -75,16 +76,9 @@ class Stability(Controller):
 
     def step(self, sample: Sample) -> Decision | None:
         """Set the options that differ from the table's values."""
-        styles = ((cf.name, sample.options.compaction_style(cf.name)) for cf in sample.column_families)
-        universal = next((name for name, style in styles if style == UNIVERSAL_COMPACTION), None)
-        self.declined = None
-        if universal is not None and self._parameters.components is None:
-            self.declined = (
-                f"column family {universal} has universal compaction, which merges whole runs: give components, twice "
-                "its size ratio times its levels"
-            )
-            return None
-        settings = not_there_yet(self._wanted(sample), sample)
+        governed = [cf for cf in sample.column_families if self._is_governed(cf, sample)]
+        self.declined = None if governed else self._why_nothing_is_governed()
+        settings = not_there_yet(self._wanted(governed, sample), sample) if governed else ()
         if not settings:
             return None
         return Decision(
@@ -94,10 +88,22 @@ class Stability(Controller):
             reason="a delay of writes does not make merges faster, and lengthens the queue",
         )
 
-    def _wanted(self, sample: Sample) -> Iterator[Setting]:
+    def _is_governed(self, cf: ColumnFamilySample, sample: Sample) -> bool:
+        style = sample.options.compaction_style(cf.name)
+        return style == LEVEL_COMPACTION or (style == UNIVERSAL_COMPACTION and self._parameters.components is not None)
+
+    def _why_nothing_is_governed(self) -> str:
+        if self._parameters.components is not None:
+            return "no column family has level or universal compaction"
+        return (
+            "no column family has level compaction; for universal compaction give components, "
+            "twice its size ratio times its levels"
+        )
+
+    def _wanted(self, governed: Iterable[ColumnFamilySample], sample: Sample) -> Iterator[Setting]:
         p = self._parameters
         yield Setting(Knob.BYTES_PER_SYNC, p.bytes_per_sync)
-        for cf in sample.column_families:
+        for cf in governed:
             trigger = max(1, cf.options.level0_file_num_compaction_trigger)
             stop = min(p.components or p.stop_factor * trigger, OUT_OF_THE_WAY)
             if stop >= trigger:

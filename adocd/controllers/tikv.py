@@ -54,14 +54,7 @@ from typing import ClassVar
 
 from pydantic import Field, model_validator
 
-from adocd.controllers.admitted import (
-    ROOM_FILES,
-    UNLIMITED_BYTES_PER_S,
-    DelayLimits,
-    HeldRate,
-    delays_for_level0,
-    released,
-)
+from adocd.controllers.admitted import ROOM_FILES, UNLIMITED_BYTES_PER_S, DelayLimits, HeldRate, released
 from adocd.controllers.base import Controller, Needs, Parameters
 from adocd.controllers.flow_control import LIMIT_MOST_BYTES_PER_S, FlowControl, Thresholds
 from adocd.controllers.settings import not_there_yet
@@ -140,12 +133,13 @@ class Tikv(Controller):
 
     def _held(self, sample: Sample) -> Iterator[Setting]:
         for cf in sample.column_families:
-            counts = self._flow_control.counts(cf.name) and delays_for_level0(cf)
+            counts = self._flow_control.counts(cf.name) and cf.options.compaction_holds_writes
             yield from self._limits.settings(cf, sample) if counts else released(_LIMITS, cf, sample)
 
     def _wanted(self, sample: Sample) -> int | None:
         """Return the delayed write rate in bytes/s: the limit, or the next one; None for the owner's."""
-        control, families = self._flow_control, list(filter(delays_for_level0, sample.column_families))
+        control = self._flow_control
+        families = [cf for cf in sample.column_families if cf.options.compaction_holds_writes]
         if control.limit is not None:
             rate = control.limit
         elif control.drop:

@@ -120,6 +120,8 @@ class Toggle(Controller):
         self._is_off = False
         self._since_s: float | None = None
         self._window = _Window()
+        #: When the last window ended, of those that this law was given.
+        self._seen_s: float | None = None
         #: Column families that this law has switched off; if one is on again, somebody else has switched it on.
         self._switched: set[str] = set()
         #: Both L0 limits of each column family since compaction was last switched on.
@@ -135,6 +137,9 @@ class Toggle(Controller):
             wanted = Setting(Knob.RATE_LIMIT, self._parameters.cap_bytes_per_s)
             reason = "flushes go first at the limiter, and compactions get the rest"
             return _decision(not_there_yet([wanted], sample), "the cap", "toggle.residual", reason)
+        if not sample.follows(self._seen_s):
+            self._window = _Window()  # a mean must not span a pause
+        self._seen_s = sample.monotonic_s
         window = self._window
         window.add(sample)
         if window.is_over:
@@ -247,7 +252,7 @@ class _Window:
 
     def add(self, sample: Sample) -> None:
         if not self._long_s:
-            self.began_s = sample.monotonic_s - sample.interval_s
+            self.began_s = sample.began_s
         self._long_s += sample.interval_s
         flush, compaction = sample.flush_written_bytes_per_s, sample.compaction_written_bytes_per_s
         if flush is not None and compaction is not None:

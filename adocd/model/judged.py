@@ -9,12 +9,14 @@ from adocd.model.stall import counted
 
 def judged(cf: ColumnFamilySample, options: ColumnFamilyOptions) -> ColumnFamilySample:
     """Return the figures with these options, and the overflows that result."""
+    cf = replace(cf, options=options)
     overflow = detect(
         l0_files=cf.l0_files,
         level0_slowdown_writes_trigger=options.level0_slowdown_writes_trigger,
         pending_compaction_bytes=cf.pending_compaction_bytes,
         soft_pending_compaction_bytes_limit=options.soft_pending_compaction_bytes_limit,
-        immutable_memtables=cf.immutable_memtables,
+        compaction_holds_writes=options.compaction_holds_writes,
+        memtables_wait=cf.memtables_wait,
         memtable_stalls=counted(cf.stall_counts, "memtable"),
     )
-    return replace(cf, options=options, overflow=overflow)
+    return replace(cf, overflow=overflow)

@@ -21,25 +21,28 @@ def detect(
     level0_slowdown_writes_trigger: int,
     pending_compaction_bytes: int,
     soft_pending_compaction_bytes_limit: int,
-    immutable_memtables: int,
+    compaction_holds_writes: bool,
+    memtables_wait: bool,
     memtable_stalls: int,
 ) -> tuple[Overflow, ...]:
     """Return the overflows of one column family in one window, in the paper's order of precedence.
 
     Level 0 overflows when its files reach the slowdown trigger; redundancy when the estimated pending compaction bytes
-    reach the soft limit (0 means off, options.h). Memory overflows when a memtable fills before the previous one is
-    flushed: a memtable-limit stall in the window (`memtable_stalls`, a count), or two or more immutable memtables. The
-    active memtable does not show it, because RocksDB switches memtables before it delays writes.
+    reach the soft limit (0 means off, options.h); neither while RocksDB holds no writes for them
+    (`ColumnFamilyOptions.compaction_holds_writes`). Memory overflows when a memtable fills before the previous one is
+    flushed: a memtable-limit stall in the window (`memtable_stalls`, a count), or memtables that wait for flushes
+    (`ColumnFamilySample.memtables_wait`). The active memtable does not show it, because RocksDB switches memtables
+    before it delays writes.
 
     The first two are judged at the window's end, because the paper's tuner checks once per window: a level 0 that
     reached its trigger in between and was compacted again is no reason to tune. A stall in between is still recorded
     with its cause (adocd.diagnosis.stalls).
     """
     found = []
-    if level0_slowdown_writes_trigger > 0 and l0_files >= level0_slowdown_writes_trigger:
+    if compaction_holds_writes and 0 < level0_slowdown_writes_trigger <= l0_files:
         found.append(Overflow.LEVEL0)
-    if 0 < soft_pending_compaction_bytes_limit <= pending_compaction_bytes:
+    if compaction_holds_writes and 0 < soft_pending_compaction_bytes_limit <= pending_compaction_bytes:
         found.append(Overflow.REDUNDANCY)
-    if memtable_stalls > 0 or immutable_memtables >= 2:
+    if memtables_wait or memtable_stalls > 0:
         found.append(Overflow.MEMORY)
     return tuple(found)

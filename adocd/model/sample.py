@@ -14,6 +14,8 @@ from adocd.model.values import OptionName, Values, flat
 
 #: Replaces a limit that an agent does not report; 0 disables the detection that uses it.
 _NO_LIMIT = 0
+#: Windows that are this near to each other follow each other: their times are rounded.
+_ROUNDED_S = 0.001
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,14 @@ class ColumnFamilyOptions:
             disable_auto_compactions=values.get("disable_auto_compactions") == "true",
         )
 
+    @property
+    def compaction_holds_writes(self) -> bool:
+        """Whether RocksDB delays and stops writes for level 0 and pending compaction bytes.
+
+        Not while automatic compaction is disabled (column_family.cc, GetWriteStallConditionAndCause).
+        """
+        return not self.disable_auto_compactions
+
 
 @dataclass(frozen=True, slots=True)
 class ColumnFamilySample:
@@ -73,6 +83,14 @@ class ColumnFamilySample:
     level_bytes: tuple[int, ...] | None = None
     #: Names of the fields above that are not reported: they are 0 or empty here, and mean nothing.
     unknown: tuple[str, ...] = ()
+
+    @property
+    def memtables_wait(self) -> bool:
+        """Whether immutable memtables wait for flushes: more than one, and more than one flush merges.
+
+        A flush takes min_write_buffer_number_to_merge of them and begins when they are there: so many are no backlog.
+        """
+        return self.immutable_memtables > max(1, self.options.min_write_buffer_number_to_merge)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,3 +185,15 @@ class Sample:
         """Return a ticker's growth per second, by RocksDB's name such as `rocksdb.bytes.read`; None if unknown."""
         increase = None if self.ticker_increases is None else self.ticker_increases.get(ticker)
         return None if increase is None else increase / self.interval_s
+
+    @property
+    def began_s(self) -> float:
+        """When its window began, in the host's monotonic seconds."""
+        return self.monotonic_s - self.interval_s
+
+    def follows(self, ended_s: float | None) -> bool:
+        """Whether its window began when an earlier one ended; False after a pause, in which no law is asked.
+
+        `ended_s` is the earlier window's `monotonic_s`; None if there was none.
+        """
+        return ended_s is not None and self.began_s <= ended_s + _ROUNDED_S

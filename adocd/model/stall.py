@@ -59,7 +59,7 @@ def judge(
     still hold writes by older figures. A stall by a WriteBufferManager (facebook/rocksdb#7898) is not part of this
     rule: it shows in no figure of a column family, no property and no LOG line.
     """
-    o, compacts = options, not options.disable_auto_compactions
+    o, compacts = options, options.compaction_holds_writes
     delays_by_memtables = max(o.max_write_buffer_number - 1, o.min_write_buffer_number_to_merge + 1)
     rule: tuple[tuple[bool, Cause, Held], ...] = (
         (immutable_memtables >= o.max_write_buffer_number, "memtable", "stopped"),

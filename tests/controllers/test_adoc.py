@@ -52,6 +52,23 @@ def test_a_memtable_stall_in_the_window_is_memory_overflow_too() -> None:
     assert settings(decision) == {(Knob.BATCH_SIZE, "default"): 128 * MIB}
 
 
+def test_memtables_that_wait_to_be_merged_with_others_are_no_overflow() -> None:
+    """A flush of three begins at the third: threads were halved and the batch grown for ever."""
+
+    def step(immutable: int) -> Decision | None:
+        cf = column_family(immutable_memtables=immutable, min_write_buffer_number_to_merge=3, max_write_buffer_number=6)
+        return adoc().step(sample(cf, background_jobs=12))
+
+    assert step(3) is None
+    assert settings(step(4)) == {(Knob.BACKGROUND_JOBS, None): 6, (Knob.BATCH_SIZE, "default"): 128 * MIB}
+
+
+def test_a_level_0_whose_owner_has_disabled_compaction_is_no_overflow() -> None:
+    """RocksDB delays for neither it nor the pending bytes, and no thread would compact them."""
+    loading = column_family(l0_files=500, pending_compaction_bytes=300 * GIB, disable_auto_compactions=True)
+    assert adoc().step(sample(loading)) is None
+
+
 def test_several_overflows_are_handled_in_the_papers_order() -> None:
     everything = column_family(l0_files=25, pending_compaction_bytes=70 * GIB, immutable_memtables=3)
     decision = adoc().step(sample(everything))

@@ -106,6 +106,16 @@ def test_what_leaves_level_0_is_what_was_flushed_less_its_growth() -> None:
     assert scene.interval(10, out=-14)[RATE] == MIB, "it has grown by more: an ingestion"
 
 
+def test_what_level_0_did_in_a_pause_is_nobodys_measure() -> None:
+    """Half of it has gone meanwhile, which is not what leaves it in 15 s; the interval after it only measures."""
+    scene = begun()
+    assert scene.interval(10)[RATE] == 20 * MB
+    scene.plant.now_s += 3600.0
+    scene.plant.level_bytes = (50_000 * MB, *[0] * 6)
+    assert scene.interval(10) == {}
+    assert scene.interval(10) == {}
+
+
 def test_both_means_have_a_weight_of_a_half() -> None:
     """C is 35 and then 17.5; the tokens are 35 and then (17.5 + 35) / 2 = 26.25, a byte written 1.75."""
     scene = begun()

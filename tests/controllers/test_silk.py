@@ -79,13 +79,71 @@ def test_the_valley_releases_them_and_the_limits_come_back_when_the_debt_is_paid
     assert asked(law, plant, 10) == {Knob.SOFT_PENDING_LIMIT: 64 * GIB, Knob.HARD_PENDING_LIMIT: 256 * GIB}
 
 
-def test_pending_bytes_that_jump_on_release_do_not_trip_the_limits() -> None:
-    law, plant = hold_only(hold_dwell_s=0.0), Plant()
+def limits(plant: Plant) -> tuple[int, int]:
+    """The soft and the hard limit in force, in GiB."""
+    soft, hard = (int(plant.now(f"{which}_pending_compaction_bytes_limit")) for which in ("soft", "hard"))
+    return soft // GIB, hard // GIB
+
+
+def after_a_hold(**options: str) -> tuple[Controller, Plant]:
+    """A database whose peak is over, and whose base comes back."""
+    law, plant = hold_only(hold_dwell_s=0.0), Plant(**options)
     asked(law, plant, 160)
-    plant.pending_bytes = 300 * GIB
-    assert asked(law, plant, 10) == {Knob.LEVEL_BASE_SIZE: 256 * MIB}
-    plant.pending_bytes = 0
-    assert asked(law, plant, 10).keys() == {Knob.SOFT_PENDING_LIMIT, Knob.HARD_PENDING_LIMIT}
+    assert plant.now("max_bytes_for_level_base") == str(NO_LEVEL_IS_FULL_BYTES)
+    asked(law, plant, 10)
+    assert limits(plant) == (0, 0), "RocksDB's estimate jumps when the base is back"
+    return law, plant
+
+
+def staged(law: Controller, plant: Plant, *waiting_gib: int) -> list[tuple[int, int]]:
+    """The limits while so much waits, second by second."""
+    found = []
+    for gib in waiting_gib:
+        plant.pending_bytes = gib * GIB
+        asked(law, plant, 10)
+        found.append(limits(plant))
+    return found
+
+
+def test_after_a_hold_the_limits_come_back_in_stages() -> None:
+    """Twice 300 GiB are allowed by 256 doubled twice. It never goes up again; 64 and 256 are the owner's."""
+    law, plant = after_a_hold()
+    assert staged(law, plant, 300, 250, 600, 129, 128, 200, 64, 63, 70) == [
+        (1024, 1024),
+        (512, 512),
+        (512, 512),
+        (512, 512),
+        (256, 256),
+        (256, 256),
+        (256, 256),
+        (64, 256),
+        (64, 256),
+    ]
+
+
+def test_the_debt_of_the_levels_counts_where_rocksdb_does_not_see_it_yet() -> None:
+    law, plant = after_a_hold()
+    plant.level_bytes = (0, 256 * MIB + 300 * GIB, 0, 0, 0, 0, 0)
+    assert staged(law, plant, 0) == [(1024, 1024)]
+
+
+def test_a_law_that_begins_in_the_middle_of_it_goes_on() -> None:
+    """The daemon was started anew: what was lifted shows in the limits themselves."""
+    _, plant = after_a_hold()
+    assert staged(hold_only(), plant, 300) == [(1024, 1024)]
+    assert staged(hold_only(), plant, 200, 63) == [(512, 512), (64, 256)]
+
+
+def test_a_limit_that_its_owner_does_not_have_stays_off() -> None:
+    soft_only = {"hard_pending_compaction_bytes_limit": "0"}
+    assert staged(*after_a_hold(**soft_only), 300, 100, 63) == [(1024, 0), (256, 0), (64, 0)]
+    neither = {**soft_only, "soft_pending_compaction_bytes_limit": "0"}
+    assert staged(*after_a_hold(**neither), 300, 0) == [(0, 0), (0, 0)]
+
+
+def test_limits_that_no_hold_has_lifted_are_the_owners_whatever_waits() -> None:
+    law, plant = hold_only(), Plant()
+    assert staged(law, plant, 300, 10) == [(64, 256), (64, 256)]
 
 
 def test_debt_is_what_levels_hold_beyond_their_targets_by_the_owners_base() -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from adocd.model.knob import MIB, Knob
 from adocd.model.options import OUT_OF_THE_WAY
 from tests.builders import GIB
-from tests.controllers.laws import Plant, make, settings
+from tests.controllers.laws import Plant, all_settings, make, settings
 
 
 def test_what_it_holds() -> None:
@@ -37,7 +39,7 @@ def test_a_trigger_out_of_the_way_is_not_multiplied() -> None:
     """RocksDB's trigger is a signed 32-bit number."""
     plant = Plant(level0_file_num_compaction_trigger=str(OUT_OF_THE_WAY))
     assert settings(plant.step(make("stability")))[Knob.LEVEL0_STOP] == OUT_OF_THE_WAY
-    plant = Plant(level0_file_num_compaction_trigger=str((1 << 31) - 1))  # what FIFO compaction makes of it
+    plant = Plant(level0_file_num_compaction_trigger=str((1 << 31) - 1))  # its largest
     assert not settings(plant.step(make("stability"))).keys() & {Knob.LEVEL0_SLOWDOWN, Knob.LEVEL0_STOP}
 
 
@@ -60,3 +62,34 @@ def test_universal_compaction_needs_the_global_constraint() -> None:
     assert law.declined is not None
     assert "give components, twice its size ratio times its levels" in law.declined
     assert settings(plant.step(make("stability", components=40)))[Knob.LEVEL0_STOP] == 40
+
+
+def test_fifo_compaction_has_no_stop_and_keeps_none() -> None:
+    """RocksDB opens it without triggers (SanitizeOptions): with a stop at 12 files writes would stop for good."""
+    never = str((1 << 31) - 1)
+    plant = Plant(
+        compaction_style="kCompactionStyleFIFO", level0_slowdown_writes_trigger=never, level0_stop_writes_trigger=never
+    )
+    for law in (make("stability"), make("stability", components=40)):
+        assert plant.step(law) is None
+        assert law.declined is not None
+        assert law.declined.startswith("no column family has level")
+
+
+def test_it_governs_the_column_families_that_it_is_for_and_leaves_the_others_alone() -> None:
+    plant = Plant()
+    sample = plant.sample()
+    (cf,) = sample.column_families
+    values = sample.options.column_families["default"]
+    styles = {"queue": "kCompactionStyleFIFO", "archive": "kCompactionStyleUniversal"}
+    families = {"default": values, **{name: {**values, "compaction_style": style} for name, style in styles.items()}}
+    sample = replace(
+        sample,
+        options=replace(sample.options, column_families=families),
+        column_families=(cf, *(replace(cf, name=name) for name in styles)),
+    )
+    law = make("stability")
+    assert {setting.column_family for setting in all_settings(law.step(sample))} == {None, "default"}
+    assert law.declined is None
+    universal_too = make("stability", components=40).step(sample)
+    assert {setting.column_family for setting in all_settings(universal_too)} == {None, "default", "archive"}

@@ -129,6 +129,8 @@ def test_between_the_conditions_it_holds() -> None:
     assert not scene.is_on(), "the thesis's open end: just above half, nothing switches it on"
     scene.load(45, 60, steps=5)
     assert not scene.is_on()
+    scene.load(30, 65, steps=5)
+    assert not scene.is_on(), "few flushes, but compactions would take what is left of the device"
 
 
 def test_it_dwells_in_either_state() -> None:
@@ -228,8 +230,22 @@ def test_what_is_not_measured_does_not_count() -> None:
     scene = Scene()
     scene.plant.members["flush_written_bytes_per_s"] = None
     assert [scene.plant.step(scene.law, 1.0) for _ in range(12)] == [None] * 12
-    scene.load(60, 40, steps=2)
+    scene.load(60, 40)
     assert not scene.is_on()
+
+
+def test_a_mean_does_not_span_a_pause() -> None:
+    """Half of a window before it and half after it: a peak of five seconds is none of ten."""
+    scene = Scene()
+    scene.plant.members["flush_written_bytes_per_s"] = CAP * 90 / 100
+    for _ in range(5):
+        scene.plant.step(scene.law, 1.0)
+    scene.plant.now_s += 3600.0
+    scene.plant.members["flush_written_bytes_per_s"] = CAP * 40 / 100
+    scene.plant.members["compaction_written_bytes_per_s"] = CAP * 60 / 100
+    for _ in range(10):
+        scene.plant.step(scene.law, 1.0)
+    assert scene.is_on()
 
 
 def test_compaction_stays_as_its_owner_has_it() -> None:

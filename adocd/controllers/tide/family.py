@@ -14,7 +14,7 @@ def is_governed(cf: ColumnFamilySample, sample: Sample) -> bool:
 
 def is_held(cf: ColumnFamilySample) -> bool:
     """Whether its memtables wait for flushes, or it has stalled writes."""
-    return cf.immutable_memtables > max(1, cf.options.min_write_buffer_number_to_merge) or any(cf.stall_counts.values())
+    return cf.memtables_wait or any(cf.stall_counts.values())
 
 
 def is_behind(cf: ColumnFamilySample) -> bool:

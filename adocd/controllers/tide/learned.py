@@ -87,9 +87,7 @@ class Learned:
         if sample.written_bytes_per_s is not None:
             now = self._writes.add(sample.written_bytes_per_s, seconds)
             self.clients = max(now, (self.clients or 0.0) * math.exp(-seconds / _PEAK_S))
-        if sample.flush_written_bytes_per_s is not None and any(
-            cf.immutable_memtables > 1 for cf in sample.column_families
-        ):
+        if sample.flush_written_bytes_per_s is not None and any(cf.memtables_wait for cf in sample.column_families):
             self.flushes = self._flushing.add(sample.flush_written_bytes_per_s, seconds)
 
     def reads_matter(self, share: float) -> bool:

@@ -87,7 +87,7 @@ def plan(
             del wanted[BYTES_PER_SYNC]
     held = []
     for cf in sample.column_families:
-        held += _stage(cf, wanted, current)
+        held += _stage(cf, wanted, current, baseline)
         held += _hold_base(cf, wanted, current, baseline)
     held += _hold_brake(wanted, goal, sample, baseline, rate_may_rise_to)
     if any(option.scope == "database" for option in wanted):
@@ -146,7 +146,7 @@ def stop_may_be_lowered_below(slowdown: int, stop: int) -> int:
     return max(1, stop - max(0, stop - slowdown) // 2)
 
 
-def _stage(cf: ColumnFamilySample, wanted: dict[OptionName, str], current: Values) -> list[str]:
+def _stage(cf: ColumnFamilySample, wanted: dict[OptionName, str], current: Values, baseline: Values) -> list[str]:
     """Remove values that would stop writes at once from `wanted`, and add values that keep writes going meanwhile."""
     switch, slowdown, stop, hard = (of_family(cf.name, option) for option in (SWITCH, SLOWDOWN, STOP, HARD))
     going_on = current.get(switch) == "true" and wanted.get(switch) == "false"
@@ -163,6 +163,8 @@ def _stage(cf: ColumnFamilySample, wanted: dict[OptionName, str], current: Value
             held.append(
                 f"{STOP} of {cf.name} goes to {stop_after} when level 0, now {cf.l0_files} files, has less than {below}"
             )
+            if _ends_at_stop(slowdown, stop_after, wanted, current, baseline):
+                held.append(_held_by_files(cf, slowdown, wanted.pop(slowdown), below))
 
     number = of_family(cf.name, _MEMTABLES)
     if number in wanted and cf.immutable_memtables >= int(wanted[number]):
@@ -185,12 +187,27 @@ def _stage(cf: ColumnFamilySample, wanted: dict[OptionName, str], current: Value
     return held
 
 
+def _ends_at_stop(slowdown: OptionName, stop_after: int, wanted: Values, current: Values, baseline: Values) -> bool:
+    """Whether a slowdown comes down to a stop trigger that has to wait, so that alone it would delay writes.
+
+    Whoever wants both at one number wants no delay. An original comes back nevertheless: under a load that goes on, it
+    is the delay that lets level 0 become small enough for the original stop trigger.
+    """
+    to = wanted.get(slowdown, "")
+    return to == str(stop_after) and int(to) < int(current[slowdown]) and to != baseline.get(slowdown)
+
+
 def _hold_base(cf: ColumnFamilySample, wanted: dict[OptionName, str], current: Values, baseline: Values) -> list[str]:
-    """Keep a raised base level until level 0 is merged, where the original is to come back (see way_back)."""
+    """Keep a raised base level until level 0 is merged, where its original comes back and the trigger was raised too.
+
+    Then a large merge out of level 0 is due, which leaves few files behind (adocd.model.level0). Where the trigger is
+    the original, level 0 is merged all the time, and waiting gains nothing. As level 0 may stay full for as long as the
+    load lasts, a hold of `silk` could then not end at its bound. The agent waits in either case (see way_back).
+    """
     base, trigger, slowdown = (of_family(cf.name, option) for option in (BASE, TRIGGER, SLOWDOWN))
     if slowdown not in baseline or base not in wanted or wanted[base] != baseline.get(base):
         return []
-    if int(wanted[base]) >= int(current[base]):
+    if int(wanted[base]) >= int(current[base]) or int(current.get(trigger, 0)) <= int(baseline.get(trigger, 0)):
         return []
     held = []
     few = few_files(int(baseline.get(trigger, 0)), int(baseline[slowdown]))

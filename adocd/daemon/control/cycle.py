@@ -68,11 +68,16 @@ class Cycle:
             return await self._shadow(session, process, view) or law.declined or mandate.idle
         waits = await self._acquire(session, view, mandate) or _awaits(session, view)
         if waits is not None:
+            if session.held.current is None:
+                law.interrupt()
             return waits
         self._owner.reconcile(session, sample)
 
         scope = self._scope(session)
-        asked = await self._decide(session, view) if mandate.asks_law and scope == "all" else None
+        asks = mandate.asks_law and scope == "all"
+        if not asks:
+            law.interrupt()
+        asked = await self._decide(session, view) if asks else None
         now_s, beside = self.settings.clock(), self._beside(process)
         weighed = None if asked is None else weigh(law, steering, asked, mandate.pins, sample, now_s, beside)
         guarded = steering.guard((), mandate.pins, sample, now_s, beside, scope) if weighed is None else weighed.guarded
@@ -159,6 +164,7 @@ class Cycle:
         """In a dry run, ask the law what it would do, and record that; None otherwise."""
         law = session.law
         if not law.policy.dry_run:
+            law.interrupt()
             return None
         asked = await law.step(view.snapshot, session.ledger.originals, session.made, view.sample)
         if asked is None:

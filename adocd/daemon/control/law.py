@@ -127,6 +127,11 @@ class Law:
                     f"{why}, or the limiter's auto_tuned is on; open the database without it, and set the policy again"
                 )
 
+    def interrupt(self) -> None:
+        """Note that no law can be asked now: once one can, its next window begins afresh."""
+        for part in self._parts:
+            part.is_interrupted = True
+
     def measure(self, snapshot: Snapshot) -> None:
         """Start the windows that have not started yet at this snapshot."""
         for part in self._parts:
@@ -149,6 +154,8 @@ class _Part:
         #: Converted to text, because a third-party law may put anything there.
         self.declined: str | None = None
         self.is_stopped = False
+        #: Whether it could not be asked since its last window: the next one does not span that time.
+        self.is_interrupted = False
         #: Of the events that it wants to be asked at, those that the agent can wait for.
         self.wakes = self.controller.wakes & frozenset(capabilities.waits_for)
         self._capabilities = capabilities
@@ -162,20 +169,28 @@ class _Part:
         self._pinned: set[OptionName] = set()
 
     def observe(self, snapshot: Snapshot) -> None:
+        if self.is_interrupted:
+            return
         self._window.observe(snapshot)
         if not self._is_woken and self.wakes:
             self._is_woken = any(event.kind in self.wakes for event in snapshot.events)
 
     def pinned(self, options: Set[OptionName]) -> None:
-        self._pinned |= options
+        self._pinned = set(options) if self.is_interrupted else self._pinned | options
 
     def measure(
         self, snapshot: Snapshot, originals: OptionValues | None = None, made: Made | None = None
     ) -> Sample | None:
         """Return the window's sample when the window is over; the first call starts the window.
 
+        So does the first call after a time in which the law could not be asked: what the database did then, without
+        the law, says nothing of what it does now.
+
         An event that wakes the law ends its window early, but its first one. The period goes on as if nothing had come.
         """
+        if self.is_interrupted:
+            self.is_interrupted, self._period_began_s = False, None
+            self._window = StatisticsProbe(self._capabilities)
         began_s, period_s = self._period_began_s, self.controller.period_s
         early_s = min(_EARLY_SHARE * period_s, _EARLY_S)
         is_over = began_s is None or snapshot.monotonic_s - began_s >= period_s - early_s

@@ -91,7 +91,7 @@ def needs_of(sample: Sample, memtables_bytes: int, priority: Priority) -> DiskNe
     # Of a window of a tenth of a second, a wait of some milliseconds is a large share.
     waited_s = (sample.waited_fraction or 0.0) * sample.interval_s
     waits = sample.condition != "normal" or waited_s > _WAITS * max(1.0, sample.interval_s)
-    wants = waits or any(cf.immutable_memtables > 1 for cf in sample.column_families)
+    wants = waits or any(cf.memtables_wait for cf in sample.column_families)
     return DiskNeeds(
         disks=frozenset() if around is None else frozenset(around.data.disks),
         bytes_per_s=sum(rate or 0.0 for rate in rates),

@@ -153,26 +153,20 @@ def spring_and_gear(windows: Sequence[Sample], _given: Given) -> Iterator[Wanted
 
     The mean is that of all windows, which is what the law's is for the first 300 s.
     """
-    before, drained, lasted_s = None, 0.0, 0.0
+    before, drain, lasted_s = None, 0.0, 0.0
     for sample in windows:
         (cf,) = sample.column_families
         trigger, size = cf.options.level0_file_num_compaction_trigger, (cf.level_bytes or (0,))[0]
         if before is not None:
-            out = max(0.0, (sample.flushed_bytes_per_s or 0) * sample.interval_s - (size - before))
+            out = max(0.0, (sample.flushed_bytes_per_s or 0) - (size - before) / sample.interval_s)
             if out or cf.l0_files >= trigger:
-                drained, lasted_s = drained + out, lasted_s + sample.interval_s
+                lasted_s += sample.interval_s
+                drain += (out - drain) * (sample.interval_s / lasted_s)
         before = size
         wanted: WantedSettings = {}
         if cf.options.level0_slowdown_writes_trigger != trigger:
             wanted["level0_slowdown_trigger", cf.name] = trigger
-        if lasted_s:
-            rate, now = (
-                max(4 * MIB, int(drained / lasted_s) // MIB * MIB),
-                int(sample.options.database["delayed_write_rate"]),
-            )
-            if abs(rate - now) * 10 >= now and rate != now:
-                wanted["delayed_write_rate", None] = rate
-        yield wanted
+        yield wanted | (readings_systems.rate(sample, max(4 * MIB, int(drain))) if lasted_s else {})
 
 
 #: The reading of each law, and the knobs that it covers; None for all knobs of the law.

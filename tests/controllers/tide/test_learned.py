@@ -102,3 +102,11 @@ def test_without_statistics_reads_are_taken_for_granted() -> None:
     plant = Plant()
     plant.tickers = None
     assert seen(Learned(), plant, writes_per_s=10_000.0).reads_matter(0.01)
+
+
+@pytest.mark.parametrize(("immutable", "rate"), [(2, None), (3, None), (4, 60 * MB)])
+def test_what_flushes_write_counts_while_memtables_wait_for_them(immutable: int, rate: float | None) -> None:
+    """A flush of three begins at the third: until then nothing asks for more."""
+    plant = Plant(min_write_buffer_number_to_merge="3", max_write_buffer_number="6")
+    plant.immutable_memtables = immutable
+    assert seen(Learned(), plant, **working(60, 0, running=0)).flushes == rate

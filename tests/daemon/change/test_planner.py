@@ -196,6 +196,32 @@ def test_a_stop_trigger_comes_down_when_the_files_are_gone() -> None:
     assert plan(goal, opened(l0=24)).sent == goal
 
 
+def test_a_slowdown_that_is_to_end_at_a_stop_trigger_waits_with_it() -> None:
+    """A law without a slowdown wants both at one number: alone the slowdown would delay whom nobody delays now."""
+    goal = family({SLOWDOWN: 12, STOP: 12})
+    full = opened(l0=15)
+    held = plan(goal, full)
+    assert held.changes == ()
+    assert held.held == (
+        f"{STOP} of default goes to 12 when level 0, now 15 files, has less than 12",
+        f"{SLOWDOWN} of default goes to 12 when level 0, now 15 files, has less than 12",
+    )
+    full.l0["default"] = 11
+    assert plan(goal, full).sent == goal
+    # One that is to delay before the stop does so at once, and one that goes up delays nobody.
+    assert plan(family({SLOWDOWN: 11, STOP: 12}), opened(l0=15)).sent == family({SLOWDOWN: 11})
+    assert plan(family({SLOWDOWN: 30, STOP: 30}), opened(l0=31)).sent == family({SLOWDOWN: 30})
+
+
+def test_an_owners_slowdown_comes_back_before_a_stop_trigger_of_the_same_number() -> None:
+    """Without a delay level 0 might never hold few enough files for the stop trigger."""
+    owners = defaults() | family({SLOWDOWN: 24, STOP: 24})
+    raised = RocksDB(owners | family({SLOWDOWN: 128, STOP: 128}))
+    raised.l0["default"] = 60
+    goal = family({SLOWDOWN: 24, STOP: 24})
+    assert plan(goal, raised, owners, goal.keys()).sent == family({SLOWDOWN: 24})
+
+
 def test_a_hard_limit_comes_down_when_the_bytes_are_gone() -> None:
     goal = family({SOFT: GIB, HARD: 2 * GIB})
     held = plan(goal, opened(pending=2 * GIB))
@@ -290,16 +316,26 @@ def test_a_larger_base_level_comes_back_when_level_0_is_merged() -> None:
     base = "max_bytes_for_level_base"
     found = plan(family({base: 16 * GIB}))
     assert found.restore == (waits(base, str(256 * MIB), L0_FILES, below=20),)
-    # The daemon's own way back waits for the same.
-    large = opened({base: 16 * GIB}, l0=20)
-    back = plan(family({base: 256 * MIB}), large, defaults(), {next(iter(family({base: 0})))})
+    # The daemon's own way back waits for the same where the trigger was raised too, which leaves level 0 to one merge.
+    ours = family({base: 0, TRIGGER: 0}).keys()
+    large = opened({base: 16 * GIB, TRIGGER: 6}, l0=20)
+    back = plan(family({base: 256 * MIB}), large, defaults(), ours)
     assert back.changes == ()
     assert back.held == (f"{base} of default goes to {256 * MIB} when level 0, now 20 files, has less than 20",)
-    merged = opened({base: 16 * GIB}, l0=19)
-    assert plan(family({base: 256 * MIB}), merged, defaults()).sent == family({base: 256 * MIB})
+    merged = opened({base: 16 * GIB, TRIGGER: 6}, l0=19)
+    assert plan(family({base: 256 * MIB}), merged, defaults(), ours).sent == family({base: 256 * MIB})
     # One that was made smaller is no reason to wait.
     smaller = plan(family({base: 64 * MIB}))
     assert smaller.restore == (RestoreStep(ColumnFamilyChange("default", {base: str(256 * MIB)})),)
+
+
+def test_a_base_level_comes_back_at_once_where_level_0_is_merged_all_the_time() -> None:
+    """SILK holds the base alone: a load that keeps level 0 full must not make the hold last as long as itself."""
+    base = "max_bytes_for_level_base"
+    held = opened({base: 1 << 44}, l0=127)
+    found = plan(family({base: 256 * MIB}), held, defaults(), family({base: 0}).keys())
+    assert found.sent == family({base: 256 * MIB})
+    assert found.held == ()
 
 
 def test_a_trigger_is_not_held_above_a_slowdown_that_comes_down_in_the_same_change() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 from adocd.controllers import registry
 from adocd.controllers.manual import Manual
 from adocd.controllers.mimd import DRAINS
+from adocd.daemon.book.journal.records import Pause
 from adocd.daemon.control import owner
 from adocd.daemon.control.law import Law
 from adocd.model.allowance import Allowance
@@ -21,7 +23,7 @@ from adocd.model.overflow import Overflow
 from adocd.model.policy import ParameterValue, Policy
 from adocd.model.sample import Sample
 from adocd.model.snapshot import ColumnFamilySnapshot, Event, OptionValues, Snapshot
-from adocd.model.values import RATE_LIMITER
+from adocd.model.values import RATE_LIMITER, OptionName
 from tests.builders import CAPABILITIES, option_values, sample, snapshot
 from tests.controllers.laws import MB
 from tests.daemon.harness import (
@@ -32,6 +34,7 @@ from tests.daemon.harness import (
     pin,
     rules,
     session_of,
+    ticked_until,
     ticks,
     until,
     with_agent,
@@ -40,6 +43,7 @@ from tests.daemon.laws import Theirs, decision
 from tests.support.fake_database import FakeDatabase
 
 NOTHING = OptionValues()
+UNPINNED = frozenset[OptionName]()
 
 
 class Seen(Theirs):
@@ -174,6 +178,65 @@ def test_a_law_is_asked_at_the_events_that_wake_it_and_its_period_goes_on(
     assert [round(sample.interval_s, 1) for sample in fast.samples] == [1.0, 1.0, 1.0]
 
 
+def test_after_a_time_in_which_it_could_not_be_asked_a_law_begins_a_fresh_window() -> None:
+    """What happened meanwhile is in no window, and what was pinned then, and no longer is, was in none either."""
+    law = Law(Policy("slow+fast"), CAPABILITIES)
+    slow, fast = parts(law)
+
+    async def second(now_s: float, event: int, *, asked: bool = True, pinned: frozenset[OptionName] = UNPINNED) -> None:
+        now = at(now_s, flush(event))
+        law.observe(now)
+        law.pinned(pinned)
+        if asked:
+            await law.step(now, NOTHING)
+        else:
+            law.interrupt()
+
+    async def body() -> None:
+        for number in range(6):
+            await second(100.0 + number, number)
+        for number in range(6, 66):
+            await second(100.0 + number, number, asked=False, pinned=frozenset({RATE_LIMITER}))
+        for number in range(66, 77):
+            await second(100.0 + number, number)
+
+    asyncio.run(body())
+    assert [s.interval_s for s in fast.samples] == [1.0] * 15
+    assert [s.monotonic_s for s in fast.samples] == [*range(101, 106), *range(167, 177)]
+    assert [[event.sequence for event in s.events] for s in fast.samples[5:]] == [[n] for n in range(67, 77)]
+    (window,) = slow.samples
+    assert (window.interval_s, window.monotonic_s) == (10.0, 176.0)
+    assert [event.sequence for event in window.events] == list(range(67, 77))
+    assert not any(s.pinned for s in (*fast.samples, window))
+
+
+def test_what_wakes_a_law_while_it_cannot_be_asked_does_not_shorten_its_first_window(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(registry.LAWS, "wakes", Wakes)
+    law = Law(Policy("wakes"), replace(CAPABILITIES, waits_for=("stall",)))
+    (wakes,) = parts(law)
+
+    async def look(now_s: float, kind: str, *, asked: bool = True) -> None:
+        now = at(now_s, Event(int(now_s * 10), now_s, kind))
+        law.observe(now)
+        if asked:
+            await law.step(now, NOTHING)
+        else:
+            law.interrupt()
+
+    async def body() -> None:
+        await look(100.0, "flush_end")
+        await look(101.0, "flush_end")
+        await look(102.0, "stall", asked=False)
+        await look(160.0, "stall")
+        await look(160.2, "stall")  # means need a whole period first, here too
+        await look(161.0, "flush_end")
+
+    asyncio.run(body())
+    assert [(s.monotonic_s, s.interval_s) for s in wakes.samples] == [(101.0, 1.0), (161.0, 1.0)]
+
+
 def test_what_several_decide_at_once_is_one_decision() -> None:
     both = lived(Law(Policy("slow+fast"), CAPABILITIES), 10)[-1]
     assert both.settings == (Setting(Knob.BACKGROUND_JOBS, 4), Setting(Knob.MEMTABLE_SIZE, 32 * MIB, "default"))
@@ -297,6 +360,47 @@ def test_a_law_sees_each_event_once_whichever_snapshot_it_came_with(
         (fast,) = parts(session_of(loop).law)
         told = [event.bytes for sample in fast.samples for event in sample.events if event.kind == "flush_end"]
         assert told == [1, 2, 3]
+
+    with_agent(database, tmp_path, body)
+
+
+def test_no_window_of_a_law_spans_a_pause(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Fast, "period_s", 0.05)
+    database = FakeDatabase(tmp_path / "db")
+
+    async def body(scene: Scene) -> None:
+        loop = await scene.attach(Policy("fast"))
+        await ticks(loop, 2)
+        (fast,) = parts(session_of(loop).law)
+        await ticked_until(loop, lambda: bool(fast.samples), "it is asked")
+        scene.book.pause(Pause(loop.id, loop.path, "paused", "alice looks", "alice", 0.0))
+        await ticks(loop, 2)
+        paused_s = time.monotonic()
+        await ticks(loop, 2)
+        assert scene.book.resume(loop.id, loop.path, "alice")
+        await ticked_until(loop, lambda: fast.samples[-1].monotonic_s > paused_s, "it is asked again")
+        assert not [sample for sample in fast.samples if sample.began_s < paused_s < sample.monotonic_s]
+
+    with_agent(database, tmp_path, body)
+
+
+def test_no_window_of_a_law_spans_a_time_in_which_somebody_else_held_the_lease(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Fast, "period_s", 0.05)
+    database = FakeDatabase(tmp_path / "db")
+
+    async def body(scene: Scene) -> None:
+        other = await scene.attach(Policy("fast"), loop_settings(holder="adocd@other:2"))
+        await ticks(other, 3)
+        assert session_of(other).held.current is not None
+        loop = await scene.attach(Policy("fast"))
+        await ticks(loop, 3)
+        (fast,) = parts(session_of(loop).law)
+        held_s = time.monotonic()
+        await other.stop()
+        await ticked_until(loop, lambda: bool(fast.samples), "it is asked")
+        assert fast.samples[0].began_s > held_s
 
     with_agent(database, tmp_path, body)
 

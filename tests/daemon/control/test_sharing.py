@@ -263,3 +263,13 @@ def test_disks_are_busy_at_their_limit_and_idle_where_nobody_waits_for_them() ->
     assert busy(0.1, 0.6) is None, "a cgroup's limit holds requests back before they reach the disk"
     assert busy(1.0, 0.02) is None, "it may serve more at once"
     assert busy(0.1, None) is None
+
+
+def test_memtables_that_one_flush_merges_want_no_more_of_the_disks() -> None:
+    """A flush of three begins at the third: two that wait for it were taken for a need of the disks, for ever."""
+
+    def wants(immutable: int) -> bool:
+        cf = column_family(immutable_memtables=immutable, min_write_buffer_number_to_merge=3)
+        return needs_of(sample(cf), 7, Priority()).wants_now
+
+    assert [wants(immutable) for immutable in (2, 3, 4)] == [False, False, True]
