@@ -145,7 +145,7 @@ class Silk(Controller):
         p, now = self._parameters, value_now(Knob.RATE_LIMIT, sample)
         floor = p.floor_bytes_per_s or p.bandwidth_bytes_per_s // 4
         left = p.bandwidth_bytes_per_s - clients - p.margin_bytes_per_s
-        wanted = max(left // _MB * _MB, floor)
+        wanted = max(left, floor)
         if now is not None and abs(wanted - now) >= p.step_bytes_per_s:
             yield Setting(Knob.RATE_LIMIT, wanted)
 

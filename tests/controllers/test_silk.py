@@ -47,6 +47,13 @@ def test_the_limiter_is_moved_by_ten_mb_or_not_at_all() -> None:
     assert asked(law, plant, 40) == {Knob.RATE_LIMIT: 150 * MB}
 
 
+def test_a_small_device_is_not_shared_out_in_whole_megabytes() -> None:
+    """Of 5 MB/s clients leave 3.75: rounded down to 3 they would never leave more than the floor."""
+    small = {"bandwidth_bytes_per_s": 5 * MB, "floor_bytes_per_s": 3 * MB, "margin_bytes_per_s": MB // 4}
+    law = bandwidth_only(**small, step_bytes_per_s=MB // 4)
+    assert asked(law, Plant(), 1) == {Knob.RATE_LIMIT: 3_750_000}
+
+
 def test_the_floor_is_the_operators() -> None:
     assert asked(bandwidth_only(floor_bytes_per_s=10 * MB), Plant(), 300) == {Knob.RATE_LIMIT: 10_000_000 * 10 // 10}
     with pytest.raises(registry.PolicyError, match=r"floor_bytes_per_s \(9000000\) is above bandwidth_bytes_per_s"):

@@ -182,7 +182,7 @@ class Exceeds:
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class FigureBound:
     """A figure is at least, or at most, a value."""
 
     measure: str
@@ -204,7 +204,7 @@ class Keeps:
     """Each run of a scheme keeps all bounds; shorter runs than `least_s` say nothing."""
 
     scheme: str
-    bounds: tuple[Bound, ...]
+    bounds: tuple[FigureBound, ...]
     where: Where
     least_s: float = 0.0
 

@@ -4,7 +4,7 @@ ADOC: Yu, Noh, Choi, Xue, FAST '23. Thesis: Warlo, Auto-tuning RocksDB, 2018. SI
 Stability: Luo, Carey, On Performance Stability in LSM-based Storage Systems, VLDB '19.
 """
 
-from adocd_bench.evaluation.report.claims import Bound, Compares, Exceeds, Keeps, Where
+from adocd_bench.evaluation.report.claims import Compares, Exceeds, FigureBound, Keeps, Where
 from adocd_bench.evaluation.report.lasting import Lasts
 from adocd_bench.evaluation.report.measures import latency
 from adocd_bench.evaluation.report.papers_adoc import ADOC, HALVES
@@ -113,7 +113,7 @@ _SILK = Claim(
             "SILK easily sustains these peaks and valleys in the client load, keeping tail latency low and the "
             "throughput steady.",
             "peaks of 10, 50 and 100 s: all that is offered is done in time (95 % or more), at a low p99 (1 s or less)",
-            Keeps("silk", (Bound("completed_share", True, 0.95), Bound(_TOTAL, False, _LOW_US)), _PEAKS),
+            Keeps("silk", (FigureBound("completed_share", True, 0.95), FigureBound(_TOTAL, False, _LOW_US)), _PEAKS),
         ),
         ClaimPoint(
             "SILK 6, summary; 6.4, figure 8B",
@@ -173,7 +173,7 @@ _STABILITY = Claim(
             "the default at 95 % of its own maximum: stalls come late, and writes are late (p99 of 1 s or more)",
             Keeps(
                 "default",
-                (Bound("held_later_share", True, _LATER), Bound(_WRITE_TOTAL, True, _LOW_US)),
+                (FigureBound("held_later_share", True, _LATER), FigureBound(_WRITE_TOTAL, True, _LOW_US)),
                 Where(("two-phase",)),
                 _STALLS_LATE_S,
             ),

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 from adocd_bench.evaluation.raw import LatencyHistogram, Noise, Operations, RawRun, RawStall, Second
-from adocd_bench.evaluation.report.claims import Bound, ClaimRule, Compares, Exceeds, Keeps, Where
+from adocd_bench.evaluation.report.claims import ClaimRule, Compares, Exceeds, FigureBound, Keeps, Where
 from adocd_bench.evaluation.report.measures import MEASURES
 from adocd_bench.evaluation.report.papers import CLAIMS
 from adocd_bench.evaluation.report.points import ClaimPoint, judge
@@ -153,7 +153,7 @@ def test_one_figure_far_above_another_in_every_run() -> None:
 
 
 def test_a_bound_that_every_run_keeps() -> None:
-    rule = Keeps("silk", (Bound("completed_share", True, 0.95),), Where(("peaks-10",)))
+    rule = Keeps("silk", (FigureBound("completed_share", True, 0.95),), Where(("peaks-10",)))
 
     def runs(*per_s: int) -> list[RawRun]:
         return block({"silk": per_s}, workload="peaks-10", offered_per_s=1000)
@@ -219,7 +219,9 @@ def test_the_trace_is_found_by_the_beginning_of_its_name() -> None:
 
 def test_a_bound_beside_another_must_be_kept_in_the_same_run() -> None:
     rule = Keeps(
-        "silk", (Bound("completed_share", True, 0.95), Bound("all_total_p99_us", False, 1e6)), Where(("peaks-100",))
+        "silk",
+        (FigureBound("completed_share", True, 0.95), FigureBound("all_total_p99_us", False, 1e6)),
+        Where(("peaks-100",)),
     )
     calm = late("silk", (100_000,) * 5, 1, workload="peaks-100")
     assert verdict(rule, calm) == "reproduced"
