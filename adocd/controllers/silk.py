@@ -57,6 +57,8 @@ from adocd.model.sample import ColumnFamilySample, Sample
 
 READ_TICKERS = ("rocksdb.bytes.read", "rocksdb.number.multiget.bytes.read", "rocksdb.db.iter.bytes.read")
 _MB = 1_000_000
+#: The floor is this part of the bandwidth, unless the operator sets one: 1 / 4 (6.1).
+FLOOR_OF_BANDWIDTH = 4
 _PEAK_PCT = 75
 _HELD = frozenset(
     {
@@ -143,7 +145,7 @@ class Silk(Controller):
 
     def _limiter(self, sample: Sample, clients: int) -> Iterator[Setting]:
         p, now = self._parameters, value_now(Knob.RATE_LIMIT, sample)
-        floor = p.floor_bytes_per_s or p.bandwidth_bytes_per_s // 4
+        floor = p.floor_bytes_per_s or p.bandwidth_bytes_per_s // FLOOR_OF_BANDWIDTH
         left = p.bandwidth_bytes_per_s - clients - p.margin_bytes_per_s
         wanted = max(left, floor)
         if now is not None and abs(wanted - now) >= p.step_bytes_per_s:

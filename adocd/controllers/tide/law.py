@@ -58,8 +58,8 @@ Other databases on the same disks: the daemon's arbiter allots each an allowance
   them owe together is at most twice what one alone would owe.
 - While others want more than is left of the disks, it puts its own merges off, also those that are due: one merge of
   twenty files writes far less than five merges of four, and what it saves goes to them. For that it turns the gate and
-  the base level, in one call, and leaves memory and threads alone. An ebb waits for the same reason, and
-  gives memory and threads back meanwhile.
+  the base level, in one call, and leaves memory and threads alone. An ebb waits for the same reason, and gives
+  memory and threads back meanwhile.
 - While a neighbour waits that uses less than its share, it flushes and merges with no more threads than `width`: what
   it has under way, the neighbour's requests queue behind.
 

@@ -284,10 +284,10 @@ def allotted(
     by weight, so that nobody is held to what it happens to need.
     """
     whole = device or 1.0
-    share = _by_need(members, {one: needs.bytes_per_s * _HEADROOM for one, needs in members.items()}, whole)
     weights = {target: needs.priority.weight for target, needs in members.items()}
     fair = {target: weight / sum(weights.values()) for target, weight in weights.items()}
-    left = max(0.0, whole - sum(share.values()))
+    needed = {one: inf if needs.wants_more else needs.bytes_per_s * _HEADROOM for one, needs in members.items()}
+    rates = _by_need(members, needed, whole, left_to=fair)
     memory, space = _memory(members, fair, memory_bytes), _space(members, fair)
     starved = {
         target
@@ -296,8 +296,7 @@ def allotted(
     }
     wanting = {target for target, needs in members.items() if needs.wants_more}
     found = {}
-    for target in members:
-        rate = share[target] + left * fair[target]
+    for target, rate in rates.items():
         waiting = 0 if target in starved else len(starved)
         found[target] = Allowance(
             others=len(members) - 1,
@@ -317,9 +316,8 @@ def _memory(members: Mapping[str, DiskNeeds], fair: Mapping[str, float], memory_
     """Share the memory; without a budget each law has its own, and nothing is shared."""
     if memory_bytes is None:
         return dict.fromkeys(members, _NO_LIMIT)
-    found = _by_need(members, {one: float(each.memtables_bytes) for one, each in members.items()}, float(memory_bytes))
-    left = max(0.0, memory_bytes - sum(found.values()))
-    return {target: value + left * fair[target] for target, value in found.items()}
+    needed = {one: inf if each.wants_more else float(each.memtables_bytes) for one, each in members.items()}
+    return _by_need(members, needed, float(memory_bytes), left_to=fair)
 
 
 def _space(members: Mapping[str, DiskNeeds], fair: Mapping[str, float]) -> dict[str, float] | None:
@@ -329,24 +327,23 @@ def _space(members: Mapping[str, DiskNeeds], fair: Mapping[str, float]) -> dict[
         return None
     held = {target: float(each.level0_bytes) for target, each in members.items()}
     whole = min(free) + sum(held.values())
-    needs = {
+    needed = {
         target: max(held[target] + each.flushed_bytes_per_s * _SPACE_S, _SPACE_SHARE * fair[target] * whole)
         for target, each in members.items()
     }
-    claims = {
-        target: ShareClaim(need, members[target].priority.weight, members[target].priority.floor)
-        for target, need in needs.items()
-    }
-    found = shared(claims, whole)
     # A database that waited once for a moment is no reason to take from another what that one floods.
-    takers = {target: fair[target] for target, each in members.items() if each.wants_more} or fair
-    left = max(0.0, whole - sum(found.values()))
-    return {target: value + left * takers.get(target, 0.0) / sum(takers.values()) for target, value in found.items()}
+    takers = {target: fair[target] for target, each in members.items() if each.wants_more}
+    return _by_need(members, needed, whole, left_to=takers or fair)
 
 
-def _by_need(members: Mapping[str, DiskNeeds], needs: Mapping[str, float], whole: float) -> dict[str, float]:
+def _by_need(
+    members: Mapping[str, DiskNeeds], needed: Mapping[str, float], whole: float, *, left_to: Mapping[str, float]
+) -> dict[str, float]:
+    """Give each what it needs, by weight where that is too much; what is left goes to some of them, by their parts."""
     claims = {
-        target: ShareClaim(inf if each.wants_more else needs[target], each.priority.weight, each.priority.floor)
+        target: ShareClaim(needed[target], each.priority.weight, each.priority.floor)
         for target, each in members.items()
     }
-    return shared(claims, whole)
+    found = shared(claims, whole)
+    left, parts = max(0.0, whole - sum(found.values())), sum(left_to.values())
+    return {target: value + left * left_to.get(target, 0.0) / parts for target, value in found.items()}

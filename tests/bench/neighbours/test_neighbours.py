@@ -14,6 +14,7 @@ from adocd_bench.neighbours.__main__ import tables
 from adocd_bench.neighbours.measured import FILE, HOT, DatabaseRun, Decided, MeasuredNeighbours, NeighbourSeen, Run
 from adocd_bench.neighbours.runs import ARMS, OPTIONS, Load, names, run
 
+from adocd.model.allowance import Allowance
 from adocd.probes.block_device import storage_of
 from tests.bench.kept import RESULTS, needs_results
 from tests.conftest import REPOSITORY
@@ -48,9 +49,10 @@ def test_tables_have_the_worst_database_and_the_total(tmp_path: Path) -> None:
 
 
 def test_tables_say_what_the_arbiter_did_and_who_was_not_drained() -> None:
-    told = seen("it may count on 20 %, as one of them wants more than is left; it should write with 1 thread at most")
+    told = seen(Allowance(4, 0.2, 0.2, 1e6, 1, None, is_scarce=True, width=1, waiting=1).in_words())
+    calm = seen(Allowance(4, 0.2, 0.2, 1e6, 1, None).in_words())
     decided = (Decided(1.0, "tide.yield", "applied", {}), Decided(2.0, "tide.flood", "applied", {}))
-    acted = replace(database("modest-1", 1000, 1.0), seen=(told, replace(told, shared=None)), decided=decided)
+    acted = replace(database("modest-1", 1000, 1.0), seen=(told, calm), decided=decided)
     one = of("tide + arbiter", 1, 9_000, 1.0)
     owes = replace(one, repetition=2, drain_s=None)
     runs = (replace(one, databases=(one.databases[0], acted)), replace(owes, databases=(owes.databases[0], acted)))

@@ -13,11 +13,10 @@ below what clients write, memtables fill before they are flushed: such a run sho
 
 import statistics
 
+from adocd.controllers.silk import FLOOR_OF_BANDWIDTH
 from adocd_bench.evaluation.raw import RawRun, SchemeUsed
 from adocd_bench.evaluation.report import words
 
-#: The law's own floor is this part of the bandwidth (adocd/controllers/silk.py).
-_OWN_FLOOR = 4
 #: At the floor for less of the peaks' time, the limiter hardly counts: it takes seconds to fill a memtable.
 _LEAST = 0.1
 
@@ -50,4 +49,4 @@ def _floor_bytes_per_s(scheme: SchemeUsed) -> int | None:
     floor, bandwidth = (scheme.parameters.get(name) for name in ("floor_bytes_per_s", "bandwidth_bytes_per_s"))
     if floor is not None:
         return int(floor)
-    return None if bandwidth is None else int(bandwidth) // _OWN_FLOOR
+    return None if bandwidth is None else int(bandwidth) // FLOOR_OF_BANDWIDTH

@@ -5,10 +5,8 @@ from dataclasses import dataclass
 from adocd_bench.evaluation.report import words
 from adocd_bench.evaluation.report.claims import ClaimFinding, ClaimVerdict
 from adocd_bench.evaluation.report.summary import Block
-from adocd_bench.evaluation.search.sustained import RUNNING_SHARE, Search
+from adocd_bench.evaluation.search.sustained import CLOSE, RUNNING_SHARE, Search
 
-#: A bisection ends when the rate that lasts and the one that does not are this share of the maximum apart.
-_CLOSE = 0.05
 #: Rates are rounded.
 _ROUNDING = 0.01
 
@@ -47,9 +45,7 @@ class Lasts:
         """Hold it against a search, named by block and scheme."""
         if not name.endswith(f"-{self.scheme}"):
             return None
-        failed = [each.offered_per_s for each in search.tested if not each.lasts]
-        above = [rate / search.maximum_per_s for rate in failed if rate > search.lasts_per_s]
-        fails = min(above, default=None)
+        fails = None if search.fails_per_s is None else search.fails_per_s / search.maximum_per_s
         ours = f"{words.digits(search.lasts_per_s)} operations/s last, {words.share(search.share)} of the maximum"
         if not search.lasts_per_s:
             lowest = "no rate was tried" if fails is None else f"the lowest was {words.share(fails)} of the maximum"
@@ -61,6 +57,6 @@ class Lasts:
     def _verdict(self, search: Search, fails: float | None) -> ClaimVerdict:
         if search.share >= RUNNING_SHARE - _ROUNDING:
             return "opposite direction"
-        near = self.share + (_CLOSE if search.lasts_per_s else 0.0)
+        near = self.share + (CLOSE if search.lasts_per_s else 0.0)
         at_most = search.share <= self.share and fails is not None and fails <= near
         return "direction" if at_most else "not shown"

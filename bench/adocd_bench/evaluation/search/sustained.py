@@ -22,7 +22,7 @@ RUNNING_SHARE = 0.95
 _UP, _MOST = 1.25, 4.0
 #: Bisection ends when the highest rate that lasts and the lowest that does not differ by less than this share of the
 #: maximum. Halves of the ranges above are never that close to it that rounding would decide.
-_CLOSE = 0.05
+CLOSE = 0.05
 #: Undisturbed runs that a rate needs, and each of the two ends.
 _RUNS, _RUNS_OF_AN_END = 1, 2
 
@@ -102,7 +102,7 @@ class Search:
                 return per_s
         if fails is None and lasts < most:
             return min(_UP * lasts, most)
-        if fails is not None and fails - lasts > _CLOSE * self.maximum_per_s:
+        if fails is not None and fails - lasts > CLOSE * self.maximum_per_s:
             return (lasts + fails) / 2
         for end in (lasts, fails):
             if end and not self._is_settled(end, _RUNS_OF_AN_END):
