@@ -1,7 +1,7 @@
 """`adocd bench`: the evaluation of all schemes against each other."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, TypeVar
@@ -94,13 +94,7 @@ def run_command(
     else:
         made = f"{done.made} runs made, {done.kept} already there, {len(done.failed)} failed"
         typer.echo(f"{made}; the raw results are in {done.out}")
-    if done.failed:
-        name, sentence = next(iter(done.failed.items()))
-        fail(
-            f"{len(done.failed)} of {done.runs} runs failed, the first of them {name}: {sentence}; the same command "
-            "tries them again",
-            Exit.FAILED,
-        )
+    _refuse_failed(done.failed, f"{done.runs} runs", "tries them again")
 
 
 @bench_app.command(name="grid", epilog=EPILOG)
@@ -156,13 +150,7 @@ def sustainable_command(
                 f"{name}: {least}{each.lasts_per_s:,.0f} operations/s last, {100 * each.share:.0f} % of the maximum of "
                 f"{each.maximum_per_s:,.0f}"
             )
-    if found.failed:
-        name, sentence = next(iter(found.failed.items()))
-        fail(
-            f"{len(found.failed)} of the searches failed, the first of them {name}: {sentence}; the same command goes "
-            "on where they stopped",
-            Exit.FAILED,
-        )
+    _refuse_failed(found.failed, "the searches", "goes on where they stopped")
 
 
 @bench_app.command(epilog=EPILOG)
@@ -185,6 +173,14 @@ def _list(titles: dict[str, str], as_json: bool) -> None:
     for name, title in titles.items():
         table.add_row(name, title)
     Console(soft_wrap=True).print(table)
+
+
+def _refuse_failed(failed: Mapping[str, str], all_of_them: str, again: str) -> None:
+    """End the command with a sentence if anything failed; `again` is what the same command does then."""
+    if failed:
+        name, sentence = next(iter(failed.items()))
+        why = f"{len(failed)} of {all_of_them} failed, the first of them {name}: {sentence}"
+        fail(f"{why}; the same command {again}", Exit.FAILED)
 
 
 def _carried_out(work: Callable[[], _Result]) -> _Result:
