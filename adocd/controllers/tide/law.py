@@ -35,7 +35,7 @@ g the room above the gate in gates, c what clients do, at its peak:
 
     lasting    r = 0.95 device g / (1 + L1 / L0 + g)     level 0 grows by g while one gate is merged with level 1
     slope      R = c + (r - c) x (n - 0.6) / 0.35        up to n = 0.95
-               R = r - 3/4 r x (n - 0.95) / 0.05         beyond that
+               R = r - 3/4 r x (n - 0.95) / 0.05         beyond that; never below 1 MiB/s, the guard's bound
 
 The device's rate is learned: it is the most that flushes and compactions were seen to write together, and it comes down
 within minutes while a compaction runs and less is written. So a device that slows down, or has lost its burst credits,
@@ -79,7 +79,7 @@ its own. Not reachable: pace within a running merge, and priorities of flushes o
 from collections.abc import Iterator
 from typing import ClassVar
 
-from adocd.controllers.admitted import HeldRate, owners_rate, released
+from adocd.controllers.admitted import FLOOR_BYTES_PER_S, HeldRate, owners_rate, released
 from adocd.controllers.base import Controller, Needs, Parameters
 from adocd.controllers.settings import not_there_yet
 from adocd.controllers.tide.backlog import NO_BOUND, Bound, Debt, Merges, coming_down, file_bytes, most_bytes
@@ -92,7 +92,7 @@ from adocd.controllers.tide.parameters import TideParameters
 from adocd.controllers.tide.regime import ADMITS, IN_FLOOD, MAY_END, REASONS, Regime
 from adocd.model.decision import Decision, Setting
 from adocd.model.in_words import exact_size
-from adocd.model.knob import MIB, Knob
+from adocd.model.knob import Knob
 from adocd.model.level0 import few_files
 from adocd.model.options import LEVEL_COMPACTION
 from adocd.model.reading import owners_value
@@ -104,8 +104,6 @@ _SLACK_OF_DEVICE, _SLACK_S = 1 / 6, 60.0
 #: The bound follows what is learned in steps of at least this factor, because each step is a SetOptions call, and down
 #: only after so many seconds: what neighbours want for a moment opens no gate.
 _BOUND_STEP, _BOUND_DOWN_S = 1.3, 10.0
-#: Writes are never held below it, in bytes/s.
-_FLOOR = 4 * MIB
 _OF_FAMILY = (
     Knob.MEMTABLE_SIZE,
     Knob.MEMTABLE_NUMBER,
@@ -379,7 +377,7 @@ class Tide(Controller):
         clients = self._learned.clients
         if self._regime not in ADMITS or clients is None or not flooded:
             return None
-        return max(_FLOOR, int(min(self._allowed(cf, sample, clients) for cf in flooded)))
+        return max(FLOOR_BYTES_PER_S, int(min(self._allowed(cf, sample, clients) for cf in flooded)))
 
     def _allowed(self, cf: ColumnFamilySample, sample: Sample, clients: float) -> float:
         """Return what this column family's level 0 allows all writers, in bytes/s."""

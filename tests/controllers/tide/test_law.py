@@ -168,6 +168,20 @@ def test_at_the_brim_writes_slow_down_to_what_lasts_and_at_the_bound_to_a_quarte
     assert rates == pytest.approx([100, 100, 83.1, 20.9], rel=0.01)
 
 
+def test_on_a_slow_device_writes_slow_down_to_what_lasts_there_and_never_below_the_guards_bound() -> None:
+    """190 of 200 files: 0.95 x 6 x 0.9 / (1 + 30/190 + 0.9) = 2.49 MB/s; a quarter of it at 200 would be 0.6."""
+    scene = Scene(pay_back_s=20_000)
+    scene.writes(4)
+    scene.background(2, 4)
+    scene.flooded()
+    rates = []
+    for files in (120, 190, 200):
+        scene.level0(files, above=30 * MEMTABLE)
+        scene.step()
+        rates.append(int(scene.plant.now("delayed_write_rate")) / MB)
+    assert rates == pytest.approx([4, 2.49, MIB / MB], rel=0.01)
+
+
 def test_the_rate_is_sent_again_where_rocksdb_has_cut_it() -> None:
     scene = Scene()
     scene.flooded()
