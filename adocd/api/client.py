@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from adocd.targets.errors import Busy, NotAllowed, TargetError
+from adocd.targets.errors import Busy, NotAllowed, Silent, TargetError
 from adocd.targets.http_answer import Answering, CutOff, NotHttp, TooLarge
 from adocd.targets.http_request import HttpRequest, connected
 
@@ -18,6 +18,10 @@ _RECEIVED_BYTES = 1 << 16
 
 class NoDaemon(Exception):
     """No daemon answers at the socket; its text is one sentence."""
+
+
+class NotInTime(NoDaemon):
+    """A daemon is there and does not answer in time: what was asked may still happen."""
 
 
 class RestError(Exception):
@@ -58,6 +62,8 @@ class RestClient:
             raise NoDaemon(
                 f"{error}; ask as root, as the daemon's user, or as a member of the group that the socket belongs to"
             ) from None
+        except Silent as error:
+            raise NotInTime(f"the daemon is there and does not answer: {error}") from None
         except TargetError as error:
             raise NoDaemon(
                 f"no daemon answers at {self._socket} ({error}); start one by `adocd serve`, "

@@ -1,6 +1,7 @@
 """`adocctl override`: pins of options, which beat the law."""
 
 from typing import Annotated, Any
+from urllib.parse import quote
 
 import typer
 
@@ -41,7 +42,7 @@ def set_(
     option, value = parse_pin(pin, then=target)
     body = {"value": value, "column_family": column_family, "for_s": parse_duration_s(for_), "reason": reason}
     client = daemon()
-    answer = client.put(f"{place(client, target, everything)}/overrides/{option}", body)
+    answer = client.put(f"{place(client, target, everything)}/overrides/{_in_path(option)}", body)
     show.json_or(as_json, answer, show_overrides.pinned)
 
 
@@ -64,7 +65,7 @@ def remove(
     """Remove a pin: the law controls the option again, or its original value returns."""
     client = daemon()
     query = {} if column_family is None else {"column_family": column_family}
-    answer = client.delete(f"{place(client, target, everything)}/overrides/{option}", **query)
+    answer = client.delete(f"{place(client, target, everything)}/overrides/{_in_path(option)}", **query)
     show.json_or(as_json, answer, lambda _: say(f"{option} is not pinned any more"))
     if not as_json:
         show.warning(answer)
@@ -118,3 +119,8 @@ def _target_not_option(client: RestClient, name: str | None) -> str:
             Exit.USAGE,
         )
     return target_id(client, name)
+
+
+def _in_path(option: str) -> str:
+    """Return an option as a part of a path, whatever was typed, so that the daemon says what is wrong with it."""
+    return quote(option, safe="")

@@ -37,13 +37,11 @@ def replay(
     from adocd.controllers import registry  # noqa: PLC0415
     from adocd.daemon.control.law import LawFailed  # noqa: PLC0415
     from adocd.model.policy import Policy  # noqa: PLC0415
-    from adocd.recording.format import NotReplayable  # noqa: PLC0415
+    from adocd.recording.format import NoRecording, NotReplayable  # noqa: PLC0415
     from adocd.recording.reader import Recording  # noqa: PLC0415
     from adocd.recording.replay import run  # noqa: PLC0415
     from adocd.recording.summary import summary  # noqa: PLC0415
 
-    if not file.exists():
-        fail(f"there is no file {file}", Exit.USAGE)
     logging.getLogger("adocd.daemon").setLevel(logging.CRITICAL)  # the sentence below says what a law raised
     try:
         chosen = registry.plain(Policy(policy, parse_parameters(parameter or []), shaping=_shaping(shape or [])))
@@ -59,6 +57,8 @@ def replay(
             )
         found = asyncio.run(run(recording, chosen))
     except registry.PolicyError as error:
+        fail(str(error), Exit.USAGE)
+    except NoRecording as error:
         fail(str(error), Exit.USAGE)
     except (NotReplayable, LawFailed) as error:
         fail(str(error), Exit.FAILED)

@@ -207,9 +207,14 @@ def resumed(answer: dict[str, Any]) -> None:
     warning(answer)
 
 
-def left_alone(*, remembered: bool, everything: bool) -> None:
-    """Say what keeps the databases unchanged after a restore, and what ends that."""
-    if not remembered:
+def left_alone(*, remembered: bool | None, everything: bool) -> None:
+    """Say what keeps the databases unchanged after a restore, and what ends that; None: the daemon was asked in vain."""
+    if remembered is None:
+        console.print(
+            "The daemon did not answer in time, so it may remember this or not: once it answers, ask again, and "
+            "adocctl status says whether it leaves the databases alone."
+        )
+    elif not remembered:
         console.print("No daemon remembers it: one that runs or starts later applies its policies.")
     elif everything:
         console.print("Every database is left alone, also one that opens later, until: adocctl resume --all")

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from adocd.api.client import NoDaemon, RestError
+from adocd.api.client import NoDaemon, NotInTime, RestError
 from adocd.cli import completing, policy, show, show_policy
 from adocd.cli.exits import Exit, fail
 from adocd.cli.target import All, Json, TargetName, daemon, place, target_id
@@ -95,12 +95,13 @@ def restore(
     if everything == (target is not None):
         fail("say which target to restore, or --all", Exit.USAGE)
     client = daemon()
-    remembered = False
+    remembered: bool | None = False
     try:
         path = "/v1/restore" if everything else f"/v1/targets/{target_id(client, target)}/restore"
         answer = client.post(path)
         remembered = True
-    except NoDaemon:
+    except NoDaemon as error:
+        remembered = None if isinstance(error, NotInTime) else False
         answer = _restore_directly(None if everything else target)
     except RestError as error:
         if error.status < 500:

@@ -27,6 +27,10 @@ class NotReplayable(Exception):
     """A file cannot be replayed or written; the message is one sentence that names it."""
 
 
+class NoRecording(NotReplayable):
+    """There is no such file."""
+
+
 @dataclass(frozen=True, slots=True)
 class RecordingHeader:
     """The recorded target and the time. `began_unix_s` is virtual for a simulation; `tick_s` is between two snapshots.

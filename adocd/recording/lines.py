@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from adocd.recording.format import NotReplayable
+from adocd.recording.format import NoRecording, NotReplayable
 
 _GZIP = 16 + zlib.MAX_WBITS
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -94,7 +94,7 @@ def _unpacked(path: Path) -> Iterator[bytes]:
                 return
             yield from _gunzipped(first, file)
     except FileNotFoundError:
-        raise NotReplayable(f"there is no file {path}") from None
+        raise NoRecording(f"there is no file {path}") from None
     except OSError as error:
         raise NotReplayable(f"{path} cannot be read: {error.strerror}") from None
 

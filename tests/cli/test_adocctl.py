@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 from pathlib import Path
 
 import pytest
 
+from adocd.api.client import RestClient
+from adocd.cli import show, steer
+from adocd.targets.run_dir import daemon_socket
 from tests.cli.harness import adocctl_json, command, log_of, script, script_serving, serving, wait_for_target
 from tests.daemon.harness import overflowing
 from tests.support.fake_agent import FakeAgent
@@ -144,6 +148,20 @@ def test_what_cannot_be_done_is_one_sentence_and_an_exit_code(run_dir: Path) -> 
 @pytest.mark.parametrize("arguments", [("targets",), ("status",), ("set-policy", "adoc"), ("decisions",)])
 def test_without_a_daemon(run_dir: Path, arguments: tuple[str, ...]) -> None:
     script("adocctl", *arguments, run_dir=run_dir).failed(3, "no daemon answers at", "start one by `adocd serve`")
+
+
+def test_a_restore_does_not_claim_that_a_daemon_which_is_there_remembers_nothing(
+    run_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    printed = list[str]()
+    monkeypatch.setenv("ADOCD_RUN_DIR", str(run_dir))
+    monkeypatch.setattr(show.console, "print", lambda *said: printed.extend(map(str, said)))
+    monkeypatch.setattr(steer, "daemon", lambda: RestClient(daemon_socket(run_dir), timeout_s=0.2))
+    with FakeAgent(run_dir, [FakeDatabase(run_dir / "db")]), socket.socket(socket.AF_UNIX) as hangs:
+        hangs.bind(str(daemon_socket(run_dir)))
+        hangs.listen()
+        steer.restore(target=None, everything=True)
+    assert "did not answer in time" in printed[-1]
 
 
 def test_restore_without_daemon_and_agents(run_dir: Path) -> None:

@@ -223,6 +223,16 @@ def test_a_configuration(tmp_path: Path, content: str | None, level: str) -> Non
     assert [each.level for each in places.configuration(file)] == [level]
 
 
+def test_what_cannot_be_looked_at_is_no_traceback(run_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A user outside the state directory gets PermissionError; a name that is too long gives as good an OSError."""
+    nowhere = run_dir / ("x" * 300)
+    monkeypatch.setenv("STATE_DIRECTORY", str(nowhere))
+    assert [each.check for each in places.journal(run_dir, None)] == ["journal", "disk of the journal"]
+    health = HEALTH[1] | {"journal": HEALTH[1]["journal"] | {"path": str(nowhere / "journal.sqlite")}}
+    assert [each.check for each in places.journal(run_dir, health)] == ["journal", "disk of the journal"]
+    assert [each.check for each in places.configuration(nowhere)] == ["configuration"]
+
+
 # -- TCP and who may come by it
 
 

@@ -184,6 +184,11 @@ def test_a_mistake_is_one_sentence(
     command("adocctl", "replay", str(file), *arguments, run_dir=tmp_path).failed(status, words)
 
 
+def test_a_file_that_cannot_be_looked_at_is_one_sentence(tmp_path: Path) -> None:
+    file = tmp_path / ("x" * 300)
+    command("adocctl", "replay", str(file), "--policy", "adoc", run_dir=tmp_path).failed(1, "cannot be read: ")
+
+
 # -- record
 
 

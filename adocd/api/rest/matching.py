@@ -1,4 +1,4 @@
-"""Texts of a request that must have a form: documented as a pattern, refused in words."""
+"""Texts of a request that must have a form: refused in words, and documented as a pattern where they have one."""
 
 import re
 from typing import Any
@@ -21,6 +21,15 @@ def matching(pattern: str, in_words: str) -> AfterValidator:
         return given
 
     return AfterValidator(check)
+
+
+def encodable(given: str) -> str:
+    """Return the text; refuse lone surrogates: JSON can hold them, but UTF-8 cannot, so no answer could have them."""
+    try:
+        given.encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"must be text, not {given!r}") from None
+    return given
 
 
 def documented(pattern: str) -> dict[str, Any]:

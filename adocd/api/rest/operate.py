@@ -4,12 +4,12 @@ from collections.abc import Callable
 from typing import Annotated
 
 from fastapi import FastAPI, Path, Query
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 
 from adocd.api.caller import Caller
 from adocd.api.problems import ProblemError
 from adocd.api.rest.document import TargetId, errors
-from adocd.api.rest.matching import documented, matching
+from adocd.api.rest.matching import documented, encodable, matching
 from adocd.api.rest.views import RestoredView
 from adocd.daemon.book import overrides
 from adocd.daemon.book.journal.records import Override
@@ -29,6 +29,7 @@ _ONE_LINE = r"^[^\x00-\x1f\x7f]*$"
 Reason = Annotated[
     str,
     StringConstraints(max_length=500),
+    AfterValidator(encodable),
     matching(_ONE_LINE, "one line without control characters"),
     Field(json_schema_extra=documented(_ONE_LINE)),
 ]
@@ -54,7 +55,9 @@ class OverrideBody(BaseModel):
         description="in RocksDB's notation, or a size or rate with a unit",
         examples=["134217728", "128MiB"],
     )
-    column_family: str | None = Field(default=None, description="only this column family; default: all")
+    column_family: Annotated[str, AfterValidator(encodable)] | None = Field(
+        default=None, description="only this column family; default: all"
+    )
     for_s: Annotated[Seconds, Field(gt=0, le=_FOREVER_S, json_schema_extra=or_text)] | None = Field(
         default=3600.0, description="null: until it is removed", examples=[3600.0, "2h"]
     )

@@ -37,12 +37,8 @@ class PolicyView(BaseModel):
     @field_validator("controller", "parameters")
     @classmethod
     def _can_be_written(cls, given: Text) -> Text:
-        """Refuse lone surrogates: JSON can hold them, but UTF-8 cannot, so neither answers nor the journal can."""
         for word in (given,) if isinstance(given, str) else (*given, *given.values()):
-            try:
-                str(word).encode()
-            except UnicodeEncodeError:
-                raise ValueError(f"must be text, not {word!r}") from None
+            encodable(str(word))
         return given
 
     @field_validator("parameters", mode="before")

@@ -246,7 +246,7 @@ def _latency(found: list[_Target]) -> Iterator[Metric]:
 def _devices(found: list[_Target]) -> Iterator[Metric]:
     for name, text, member in _DEVICE_GAUGES:
         family = GaugeMetricFamily(f"adocd_{name}", text, labels=(*_TARGET, "device"))
-        for labels, sample in _sampled(found):
+        for labels, sample in _sampled(_attached(found)):
             for device in sample["devices"]:
                 family.add_metric([*labels, device["device"]], float(device[member]))
         yield family
@@ -255,11 +255,16 @@ def _devices(found: list[_Target]) -> Iterator[Metric]:
 def _families(found: list[_Target]) -> Iterator[Metric]:
     for name, text, member in _FAMILY_GAUGES:
         family = GaugeMetricFamily(f"adocd_{name}", text, labels=_FAMILY)
-        for labels, sample in _sampled(found):
+        for labels, sample in _sampled(_attached(found)):
             for cf in sample["families"]:
                 if cf[member] is not None:
                     family.add_metric([*labels, cf["name"]], float(cf[member]))
         yield family
+
+
+def _attached(found: list[_Target]) -> list[_Target]:
+    """Return those that are measured: an alert must not go on with what a silent database was like before."""
+    return [target for target in found if target["state"] == "attached"]
 
 
 def _sampled(found: list[_Target]) -> Iterator[tuple[list[str], dict[str, Any]]]:

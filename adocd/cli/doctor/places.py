@@ -1,4 +1,7 @@
-"""Checks of files: the run directory and its group, the journal and its disk, the configuration."""
+"""Checks of files: the run directory and its group, the journal and its disk, the configuration.
+
+The user who asks may not be allowed to look into the state directory: os.path.exists says no then, Path.exists raises.
+"""
 
 import grp
 import os
@@ -86,9 +89,11 @@ def journal(directory: Path, health: dict[str, Any] | None) -> Iterator[DoctorFi
         )
     elif health is not None:
         yield ok(check, f"{path} is written by the daemon")
-    elif not path.exists():
+    elif os.path.exists(path.parent) and not os.access(path.parent, os.W_OK | os.X_OK):
+        yield warning(check, f"{path.parent} cannot be written by this user", "run `adocd serve` as the user that owns it")
+    elif not os.path.exists(path):
         yield ok(check, f"{path} will be made by the first `adocd serve`")
-    elif not os.access(path, os.R_OK | os.W_OK) or not os.access(path.parent, os.W_OK | os.X_OK):
+    elif not os.access(path, os.R_OK | os.W_OK):
         yield warning(check, f"{path} cannot be written by this user", "run `adocd serve` as the user that owns it")
     else:
         yield ok(check, f"{path} can be written")
@@ -102,7 +107,7 @@ def journal(directory: Path, health: dict[str, Any] | None) -> Iterator[DoctorFi
 
 
 def _disk(path: Path) -> Iterator[DoctorFinding]:
-    place = next((each for each in (path, *path.parents) if each.exists()), Path("/"))
+    place = next((each for each in (path, *path.parents) if os.path.exists(each)), Path("/"))
     try:
         free = shutil.disk_usage(place).free
     except OSError as error:
@@ -135,7 +140,7 @@ def configuration(path: Path) -> Iterator[DoctorFinding]:
     """Check the system's configuration file, if there is one."""
     from adocd.daemon.fleet.config import ConfigError, load  # noqa: PLC0415
 
-    if not path.exists():
+    if not os.path.exists(path):
         yield ok("configuration", f"there is no {path}: defaults apply, unless `serve --config` names another file")
         return
     try:

@@ -164,6 +164,8 @@ def test_a_pin_of_one_column_family_leaves_the_others_alone(tmp_path: Path) -> N
             "compaction_style (default) cannot be changed while the database is open",
         ),
         (SLOWDOWN, {"value": "30", "column_family": "no"}, 422, "there is no column family 'no' here; there "),
+        (SLOWDOWN, {"value": "30", "column_family": "\ud800"}, 422, "column_family must be text, not '\\ud800'"),
+        (SLOWDOWN, {"value": "30", "reason": "\udce9"}, 422, "reason must be text, not '\\udce9'"),
         ("max_background_jobs", {"value": "4", "column_family": "default"}, 422, "belongs to the whole database"),
         ("write_buffer_size", {"value": "64 M"}, 422, "write_buffer_size must be 64MB (64,000,000 bytes) or 64MiB"),
         ("write_buffer_size", {"value": "-1"}, 422, "bounds: "),
@@ -189,6 +191,17 @@ def test_what_cannot_be_pinned_is_refused_with_the_reason(
         assert words in await refused(service, "PUT", f"{service.target}/overrides/{option}", asked, status)
         assert await listed(service) == []
         assert options(service) == before
+
+    with_service(tmp_path, FakeDatabase(tmp_path / "db"), body)
+
+
+def test_half_a_character_is_not_pinned_for_all(tmp_path: Path) -> None:
+    """No answer in UTF-8 could have it, the list of pins and the metrics included."""
+
+    async def body(service: Service) -> None:
+        asked = {"value": "30", "column_family": "caf\udce9"}
+        await refused(service, "PUT", f"/v1/overrides/{SLOWDOWN}", asked, 422)
+        assert await listed(service, "/v1") == []
 
     with_service(tmp_path, FakeDatabase(tmp_path / "db"), body)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from adocd.api.web.target_metrics import targets
 from tests.api.harness import Service, with_service
 from tests.daemon.harness import overflowing
 
@@ -80,6 +81,20 @@ def test_a_stall_in_progress_is_a_metric_with_its_cause(tmp_path: Path) -> None:
         assert (stall.value, stall.labels["condition"], stall.labels["cause"]) == (1, "stopped", "memtable")
 
     with_service(tmp_path, database, body)
+
+
+def test_an_alert_does_not_go_on_with_what_a_silent_database_was_like(tmp_path: Path) -> None:
+    """Its counters stay, and the time of its last sample, which is an alert of its own."""
+
+    async def body(service: Service) -> None:
+        _, vitals = await service.call("GET", "/v1/vitals")
+        (target,) = vitals["targets"]
+        now = {family.name for family in targets([target]) if family.samples}
+        later = {family.name for family in targets([target | {"state": "silent"}]) if family.samples}
+        assert {"adocd_l0_files", "adocd_auto_compactions_disabled"} <= now - later
+        assert {"adocd_writes", "adocd_last_sample_timestamp_seconds"} <= later
+
+    with_service(tmp_path, overflowing(tmp_path / "db"), body)
 
 
 def test_head_and_strange_paths(tmp_path: Path) -> None:
