@@ -205,7 +205,7 @@ class Attached:
 
     def _allowance(self, session: Session, sample: Sample) -> Allowance | None:
         """Tell the arbiter what this target needs, and ask it what the target may count on."""
-        memtables_bytes = worst_case_bytes(sample, session.ledger.sent)
+        memtables_bytes = worst_case_bytes(sample, session.ledger.sent, session.ledger.way_back)
         needs = needs_of(sample, memtables_bytes, self._settings.priority_of(self._path))
         return self._settings.neighbours.allowance(self._id, needs)
 
