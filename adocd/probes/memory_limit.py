@@ -2,11 +2,15 @@
 
 from pathlib import Path
 
-from adocd.probes.cgroup import groups_of
+from adocd.probes.cgroup import Group, groups_of
 from adocd.probes.files import natural, text_or
 
 #: Unit of /proc/meminfo, in bytes.
 _KIB = 1024
+#: The files that have a group's limit and use, and the line of memory.stat that has the file cache it could drop.
+_V2 = ("memory.max", "memory.current", "inactive_file")
+#: The line without `total_` leaves out the groups below, whose memory is in usage_in_bytes.
+_V1 = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
 
 
 def memory_limit_bytes(pid: int, root: Path = Path("/")) -> int | None:
@@ -29,26 +33,29 @@ def cgroup_limit_bytes(pid: int, root: Path = Path("/")) -> int | None:
 def available_bytes(pid: int, root: Path = Path("/")) -> int | None:
     """Return the memory available to the process: MemAvailable, or less if its cgroup is nearly full.
 
-    A group's used memory excludes the file cache that it could drop (memory.stat, inactive_file).
+    A group's used memory excludes the file cache that it could drop.
     """
     free = [_machine(root, "MemAvailable")]
     for group in groups_of(pid, "memory", root):
-        if group.unified:
-            free += [_free_in(directory) for directory in group.directories]
+        free += [_free_in(directory, *_names(group)) for directory in group.directories]
     return min((found for found in free if found is not None), default=None)
 
 
-def _free_in(group: Path) -> int | None:
-    limit, used = (natural(text_or(group / name)) for name in ("memory.max", "memory.current"))
+def _names(group: Group) -> tuple[str, str, str]:
+    return _V2 if group.unified else _V1
+
+
+def _free_in(directory: Path, limit_file: str, used_file: str, droppable_line: str) -> int | None:
+    limit, used = (natural(text_or(directory / name)) for name in (limit_file, used_file))
     if limit is None or used is None:
         return None
-    return max(0, limit - max(0, used - _droppable(group)))
+    return max(0, limit - max(0, used - _droppable(directory, droppable_line)))
 
 
-def _droppable(group: Path) -> int:
-    for line in text_or(group / "memory.stat").split("\n"):
+def _droppable(directory: Path, sought: str) -> int:
+    for line in text_or(directory / "memory.stat").split("\n"):
         name, _, value = line.partition(" ")
-        if name == "inactive_file":
+        if name == sought:
             return natural(value) or 0
     return 0
 
@@ -64,7 +71,7 @@ def _machine(root: Path, member: str = "MemTotal") -> int | None:
 
 def _groups(pid: int, root: Path) -> list[int | None]:
     return [
-        natural(text_or(directory / ("memory.max" if group.unified else "memory.limit_in_bytes")))
+        natural(text_or(directory / _names(group)[0]))
         for group in groups_of(pid, "memory", root)
         for directory in group.directories  # a parent's limit applies too
     ]

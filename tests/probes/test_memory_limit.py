@@ -52,6 +52,7 @@ def test_this_machine_has_one() -> None:
 
 FREE = {"proc/meminfo": "MemTotal:        4096 kB\nMemAvailable:  3072 kB\n"}
 GROUP = "sys/fs/cgroup/system.slice/db.service/"
+GROUP_V1 = "sys/fs/cgroup/memory/docker/db/"
 
 
 @pytest.mark.parametrize(
@@ -72,6 +73,25 @@ GROUP = "sys/fs/cgroup/system.slice/db.service/"
         ),
         (FREE | V2 | {f"{GROUP}memory.max": "max", f"{GROUP}memory.current": "1048576"}, 3 * MIB),
         (FREE | V2 | {f"{GROUP}memory.max": "1048576", f"{GROUP}memory.current": "4194304"}, 0),
+        (
+            FREE
+            | V1
+            | {
+                f"{GROUP_V1}memory.limit_in_bytes": "2097152",
+                f"{GROUP_V1}memory.usage_in_bytes": "2097152",
+                f"{GROUP_V1}memory.stat": "inactive_file 4096\ntotal_inactive_file 524288\n",
+            },
+            MIB // 2,
+        ),
+        (
+            FREE
+            | V1
+            | {
+                f"{GROUP_V1}memory.limit_in_bytes": "9223372036854771712",  # no limit
+                f"{GROUP_V1}memory.usage_in_bytes": "1048576",
+            },
+            3 * MIB,
+        ),
     ],
 )
 def test_what_is_free_is_the_least_of_machine_and_groups(
