@@ -1,6 +1,5 @@
 """What a daemon's targets share: the memory for their memtables, and their host processes."""
 
-import os
 import platform
 from dataclasses import dataclass
 
@@ -37,9 +36,8 @@ class HostProcess:
         return self.host, self.pid, self.pid_here
 
     def memory(self) -> MemoryInUse:
-        """Read how much memory it can still get; for a process that is not here, how much this one can."""
-        pid = os.getpid() if self.pid_here is None else self.pid_here
-        return MemoryInUse(available_bytes(pid), memory_limit_bytes(pid))
+        """Read how much memory it can still get; for one that is not here, how much the machine has."""
+        return MemoryInUse(available_bytes(self.pid_here), memory_limit_bytes(self.pid_here))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import platform
+from pathlib import Path
 
 import pytest
 
+from adocd.daemon.change.guards.guard import MemoryInUse
 from adocd.daemon.control import neighbours
 from adocd.daemon.control.neighbours import HostProcess, Neighbours, Share
 from adocd.model.capabilities import Capabilities
 from adocd.model.database import AgentKind, Info
+from adocd.model.knob import MIB
+from adocd.probes import memory_limit
+from adocd.probes.cgroup import Group
 from tests.builders import GIB
 
 
@@ -25,6 +31,19 @@ def test_the_limit_is_that_of_the_process_and_not_of_one_with_its_number(monkeyp
     assert process(4711).limit_bytes == 2 * GIB
     assert process(None).limit_bytes is None, "it cannot be seen from here"
     assert process(4711, host="another").limit_bytes is None
+
+
+def test_what_is_free_elsewhere_is_not_what_the_daemon_may_still_have(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The daemon is a service with a limit of its own, which it has reached here."""
+    for name in ("memory.max", "memory.current"):
+        (tmp_path / name).write_text(str(64 * MIB))
+    monkeypatch.setattr(memory_limit, "groups_of", lambda *_: (Group(True, (tmp_path,)),))
+    assert process(os.getpid()).memory() == MemoryInUse(0, 64 * MIB)
+    elsewhere = process(None).memory()
+    assert elsewhere.total_bytes == memory_limit.memory_limit_bytes(None)
+    assert elsewhere.available_bytes != 0
 
 
 def test_two_containers_with_a_pid_1_each_share_no_threads() -> None:

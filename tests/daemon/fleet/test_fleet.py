@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
 
+import psutil
 import pytest
 
 from adocd.daemon.book.book import Book
@@ -15,8 +16,11 @@ from adocd.daemon.change.guards.memory import worst_case_bytes
 from adocd.daemon.fleet.config import Config
 from adocd.daemon.fleet.fleet import Fleet
 from adocd.daemon.fleet.operators import Operators
+from adocd.daemon.fleet.run import memory_budget_bytes
 from adocd.model.policy import Policy
+from adocd.probes import memory_limit
 from adocd.probes.block_device import storage_of
+from adocd.probes.cgroup import Group
 from adocd.targets import agent as agents
 from tests.builders import GIB
 from tests.daemon.harness import loop_settings, open_book, overflowing, session_of, until
@@ -223,6 +227,19 @@ def test_two_databases_on_one_disk_are_told_what_each_may_count_on(tmp_path: Pat
             await until(lambda: {loop.status.shared for loop in fleet.loops.values()} == {None}, "told nothing")
 
     with_fleet(tmp_path, body)
+
+
+def test_the_default_budget_does_not_depend_on_what_the_daemon_itself_may_have(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The unit limits the daemon to 2 GiB, and the databases run in other services."""
+    service = tmp_path / "system.slice" / "adocd.service"
+    service.mkdir(parents=True)
+    (service / "memory.max").write_text(str(64 << 20))
+    monkeypatch.setattr(memory_limit, "groups_of", lambda *_: (Group(True, (service, service.parent, tmp_path)),))
+    assert memory_budget_bytes(Config()) == psutil.virtual_memory().total // 4
+    (tmp_path / "memory.max").write_text(str(128 << 20))
+    assert memory_budget_bytes(Config()) == 32 << 20
 
 
 def test_a_container_with_less_memory_than_the_budget_binds(tmp_path: Path) -> None:
