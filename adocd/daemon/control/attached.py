@@ -190,6 +190,7 @@ class Attached:
             return self._measuring(session)
         if (surroundings := self._observation.surroundings) is not None:
             sample = replace(sample, surroundings=surroundings)
+            self.process = self.process.limited_by(surroundings.group)
         sample = replace(sample, allowance=self._allowance(session, sample))
         self._remember(sample, asked_s)
         sentence = await self.cycle.run(session, self.process, CycleView(sample, snapshot, asked_s))

@@ -1,12 +1,13 @@
 """What a daemon's targets share: the memory for their memtables, and their host processes."""
 
 import platform
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from adocd.daemon.change.guards.guard import Beside, MemoryInUse
 from adocd.daemon.control.sharing import DiskNeeds, Sharing
 from adocd.model.allowance import Allowance
 from adocd.model.database import Info
+from adocd.model.process import GroupLimits
 from adocd.probes.memory_limit import available_bytes, cgroup_limit_bytes, memory_limit_bytes
 
 
@@ -34,6 +35,12 @@ class HostProcess:
     def identity(self) -> tuple[str, int, int | None]:
         """What tells it from all others: each of several containers may have a pid 1."""
         return self.host, self.pid, self.pid_here
+
+    def limited_by(self, group: GroupLimits | None) -> "HostProcess":
+        """Take over the memory limit, which an operator may have changed; None: unknown, so the last one stays."""
+        if group is None or group.memory_bytes == self.limit_bytes:
+            return self
+        return replace(self, limit_bytes=group.memory_bytes)
 
     def memory(self) -> MemoryInUse:
         """Read how much memory it can still get; for one that is not here, how much the machine has."""

@@ -14,6 +14,7 @@ from adocd.daemon.control.neighbours import HostProcess, Neighbours, Share
 from adocd.model.capabilities import Capabilities
 from adocd.model.database import AgentKind, Info
 from adocd.model.knob import MIB
+from adocd.model.process import GroupLimits
 from adocd.probes import memory_limit
 from adocd.probes.cgroup import Group
 from tests.builders import GIB
@@ -31,6 +32,13 @@ def test_the_limit_is_that_of_the_process_and_not_of_one_with_its_number(monkeyp
     assert process(4711).limit_bytes == 2 * GIB
     assert process(None).limit_bytes is None, "it cannot be seen from here"
     assert process(4711, host="another").limit_bytes is None
+
+
+def test_a_limit_that_cannot_be_read_for_a_moment_stays() -> None:
+    limited = process(None).limited_by(GroupLimits(None, GIB, None, {}, ()))
+    assert limited.limit_bytes == GIB
+    assert limited.limited_by(None).limit_bytes == GIB
+    assert limited.limited_by(GroupLimits(None, None, None, {}, ())).limit_bytes is None, "it was taken away"
 
 
 def test_what_is_free_elsewhere_is_not_what_the_daemon_may_still_have(
