@@ -17,7 +17,11 @@ class AgentKind:
 
 @dataclass(frozen=True, slots=True)
 class Info:
-    """The process that an agent runs in."""
+    """The process that an agent runs in.
+
+    `pid` is what the process calls itself. `pid_here` is the same process in our own PID namespace, by the kernel; None
+    if it cannot be seen from there, like one in another container.
+    """
 
     protocol: str
     agent: AgentKind
@@ -28,6 +32,7 @@ class Info:
     user: str
     capabilities: Capabilities
     rocksdb_build_id: str | None = None
+    pid_here: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

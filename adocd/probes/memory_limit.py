@@ -2,53 +2,69 @@
 
 from pathlib import Path
 
-from adocd.probes.cgroup import groups_of
+from adocd.probes.cgroup import Group, groups_of
 from adocd.probes.files import natural, text_or
 
 #: Unit of /proc/meminfo, in bytes.
 _KIB = 1024
+#: The files that have a group's limit and use, and the line of memory.stat that has the file cache it could drop.
+_V2 = ("memory.max", "memory.current", "inactive_file")
+#: The line without `total_` leaves out the groups below, whose memory is in usage_in_bytes.
+_V1 = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
 
 
-def memory_limit_bytes(pid: int, root: Path = Path("/")) -> int | None:
+def memory_limit_bytes(pid: int | None, root: Path = Path("/")) -> int | None:
     """Return the least of MemTotal and the memory.max (cgroup v2) of the process's groups; None if none can be read.
 
-    `root` is the root of the file system. `pid` is in this process's PID namespace. A cgroup v1 limit counts too.
+    `root` is the root of the file system. `pid` is in this process's PID namespace; None: the machine's alone. A cgroup
+    v1 limit counts too.
     """
-    limits = [limit for limit in (_machine(root), cgroup_limit_bytes(pid, root)) if limit is not None]
-    return min(limits, default=None)
+    of_group = None if pid is None else cgroup_limit_bytes(pid, root)
+    return _machine(root) if of_group is None else of_group
 
 
 def cgroup_limit_bytes(pid: int, root: Path = Path("/")) -> int | None:
     """Return the memory limit of the process's cgroups in bytes; None if they have none."""
-    allowed = min((limit for limit in _groups(pid, root) if limit is not None), default=None)
-    machine = _machine(root)
-    # Without a limit, cgroup v1 shows a number that no machine reaches.
-    return None if allowed is None or (machine is not None and allowed >= machine) else allowed
+    groups = groups_of(pid, "memory", root)
+    # A parent's limit applies too.
+    return _least([(group, directory) for group in groups for directory in group.directories], root)
 
 
-def available_bytes(pid: int, root: Path = Path("/")) -> int | None:
+def container_limit_bytes(pid: int, root: Path = Path("/")) -> int | None:
+    """Return the memory limit in bytes of the container that the process is in; None if it has none.
+
+    It is set at the topmost group that can be seen from here, so it holds for all processes that can be. The limit of a
+    group below, such as a systemd service, holds for that alone.
+    """
+    return _least([(group, group.directories[-1]) for group in groups_of(pid, "memory", root)], root)
+
+
+def available_bytes(pid: int | None, root: Path = Path("/")) -> int | None:
     """Return the memory available to the process: MemAvailable, or less if its cgroup is nearly full.
 
-    A group's used memory excludes the file cache that it could drop (memory.stat, inactive_file).
+    `pid` of None reads the machine's alone. A group's used memory excludes the file cache that it could drop.
     """
     free = [_machine(root, "MemAvailable")]
-    for group in groups_of(pid, "memory", root):
-        if group.unified:
-            free += [_free_in(directory) for directory in group.directories]
+    for group in () if pid is None else groups_of(pid, "memory", root):
+        free += [_free_in(directory, *_names(group)) for directory in group.directories]
     return min((found for found in free if found is not None), default=None)
 
 
-def _free_in(group: Path) -> int | None:
-    limit, used = (natural(text_or(group / name)) for name in ("memory.max", "memory.current"))
+def _names(group: Group) -> tuple[str, str, str]:
+    return _V2 if group.unified else _V1
+
+
+def _free_in(directory: Path, limit_file: str, used_file: str, droppable_line: str) -> int | None:
+    limit, used = (natural(text_or(directory / name)) for name in (limit_file, used_file))
     if limit is None or used is None:
         return None
-    return max(0, limit - max(0, used - _droppable(group)))
+    return max(0, limit - max(0, used - _droppable(directory, droppable_line)))
 
 
-def _droppable(group: Path) -> int:
-    for line in text_or(group / "memory.stat").split("\n"):
+def _droppable(directory: Path, sought: str) -> int:
+    for line in text_or(directory / "memory.stat").split("\n"):
         name, _, value = line.partition(" ")
-        if name == "inactive_file":
+        if name == sought:
             return natural(value) or 0
     return 0
 
@@ -62,9 +78,8 @@ def _machine(root: Path, member: str = "MemTotal") -> int | None:
     return None
 
 
-def _groups(pid: int, root: Path) -> list[int | None]:
-    return [
-        natural(text_or(directory / ("memory.max" if group.unified else "memory.limit_in_bytes")))
-        for group in groups_of(pid, "memory", root)
-        for directory in group.directories  # a parent's limit applies too
-    ]
+def _least(places: list[tuple[Group, Path]], root: Path) -> int | None:
+    limits = (natural(text_or(directory / _names(group)[0])) for group, directory in places)
+    allowed, machine = min((limit for limit in limits if limit is not None), default=None), _machine(root)
+    # Without a limit, cgroup v1 shows a number that no machine reaches.
+    return None if allowed is None or (machine is not None and allowed >= machine) else allowed

@@ -69,7 +69,8 @@ class Agent:
                 f"the agent at {self.socket} speaks version {protocol} of the admin protocol and "
                 f"this adocd {spoken}: install matching versions and restart the database's program"
             )
-        return _parse(_INFO, content, f"/v1/info of {self.socket}")
+        info = _parse(_INFO, content, f"/v1/info of {self.socket}")
+        return replace(info, pid_here=self._connection.peer_pid)
 
     async def databases(self) -> tuple[Database, ...]:
         """Read which databases are open in this process."""

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from adocd.targets.http_answer import Answer, Answering, CutOff, NotHttp, TooLarge
-from adocd.targets.http_request import HttpRequest, connected
+from adocd.targets.http_request import HttpRequest, connected, peer_pid
 
 #: Methods that may be sent twice (RFC 9110, 9.2.2); a change may not.
 _IDEMPOTENT = ("GET", "PUT", "DELETE")
@@ -26,6 +26,8 @@ class UnixHttpConnection:
         self._wire: _Wire | None = None
         #: Number of times it was opened; while this does not change, the same process answers.
         self.opened = 0
+        #: The process at the other end, when it was last opened; None if it cannot be seen from our PID namespace.
+        self.peer_pid: int | None = None
         self._turn = asyncio.Lock()
         self._closed = False
 
@@ -84,8 +86,9 @@ class UnixHttpConnection:
         if self._closed:
             raise CutOff(answered=False)
         if self._wire is None:
-            loop = asyncio.get_running_loop()
-            _, self._wire = await loop.create_unix_connection(_Wire, sock=connected(self._socket))
+            loop, connection = asyncio.get_running_loop(), connected(self._socket)
+            self.peer_pid = peer_pid(connection)
+            _, self._wire = await loop.create_unix_connection(_Wire, sock=connection)
             self.opened += 1
         answer = await self._wire.ask(request)
         if not answer.keeps_alive:

@@ -6,6 +6,7 @@ The daemon's connections to agents (`http`) and the terminal's to the daemon (ad
 import json
 import re
 import socket
+import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,7 @@ from adocd.targets.http_answer import MAX_BODY_BYTES, CutOff, NotHttp, TooLarge
 _TARGET = re.compile(r"[!-~]+")
 #: And a header's value (RFC 9110, 5.5), which is the caller's own.
 _VALUE = re.compile(r"[ -~]*")
+_UCRED = struct.Struct("3i")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,3 +92,12 @@ def connected(path: Path) -> socket.socket:
         connection.close()
         raise
     return connection
+
+
+def peer_pid(connection: socket.socket) -> int | None:
+    """Return the pid of the process that listens, in our own PID namespace; None if it cannot be seen from there.
+
+    The kernel says so, with 0 for a process that has no pid here (unix(7), SO_PEERCRED).
+    """
+    pid, _, _ = _UCRED.unpack(connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _UCRED.size))
+    return int(pid) or None

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from adocd.probes.memory_limit import available_bytes, cgroup_limit_bytes, memory_limit_bytes
+from adocd.probes.memory_limit import available_bytes, cgroup_limit_bytes, container_limit_bytes, memory_limit_bytes
 
 MIB = 1 << 20
 
@@ -45,6 +45,24 @@ def test_the_least_binds(tmp_path: Path, files: dict[str, str], limit: int | Non
     assert cgroup_limit_bytes(7, root) == (None if limit in (None, 4 * MIB) else limit)
 
 
+@pytest.mark.parametrize(
+    ("files", "limit"),
+    [
+        (MACHINE | V2 | {"sys/fs/cgroup/system.slice/db.service/memory.max": "1048576\n"}, None),
+        (MACHINE | V2 | {"sys/fs/cgroup/system.slice/memory.max": "1048576\n"}, None),
+        (MACHINE | V2 | {"sys/fs/cgroup/memory.max": "1048576\n"}, MIB),
+        (MACHINE | V1 | {"sys/fs/cgroup/memory/docker/db/memory.limit_in_bytes": "1048576\n"}, None),
+        (MACHINE | V1 | {"sys/fs/cgroup/memory/memory.limit_in_bytes": "1048576\n"}, MIB),
+        (MACHINE | V1 | {"sys/fs/cgroup/memory/memory.limit_in_bytes": "9223372036854771712\n"}, None),
+    ],
+)
+def test_a_containers_limit_is_at_the_top_of_what_can_be_seen(
+    tmp_path: Path, files: dict[str, str], limit: int | None
+) -> None:
+    """A machine has none there, and the limit of one service says nothing about the others."""
+    assert container_limit_bytes(7, tree(tmp_path, files)) == limit
+
+
 def test_this_machine_has_one() -> None:
     limit = memory_limit_bytes(1)
     assert limit is None or limit > MIB
@@ -52,6 +70,7 @@ def test_this_machine_has_one() -> None:
 
 FREE = {"proc/meminfo": "MemTotal:        4096 kB\nMemAvailable:  3072 kB\n"}
 GROUP = "sys/fs/cgroup/system.slice/db.service/"
+GROUP_V1 = "sys/fs/cgroup/memory/docker/db/"
 
 
 @pytest.mark.parametrize(
@@ -72,6 +91,25 @@ GROUP = "sys/fs/cgroup/system.slice/db.service/"
         ),
         (FREE | V2 | {f"{GROUP}memory.max": "max", f"{GROUP}memory.current": "1048576"}, 3 * MIB),
         (FREE | V2 | {f"{GROUP}memory.max": "1048576", f"{GROUP}memory.current": "4194304"}, 0),
+        (
+            FREE
+            | V1
+            | {
+                f"{GROUP_V1}memory.limit_in_bytes": "2097152",
+                f"{GROUP_V1}memory.usage_in_bytes": "2097152",
+                f"{GROUP_V1}memory.stat": "inactive_file 4096\ntotal_inactive_file 524288\n",
+            },
+            MIB // 2,
+        ),
+        (
+            FREE
+            | V1
+            | {
+                f"{GROUP_V1}memory.limit_in_bytes": "9223372036854771712",  # no limit
+                f"{GROUP_V1}memory.usage_in_bytes": "1048576",
+            },
+            3 * MIB,
+        ),
     ],
 )
 def test_what_is_free_is_the_least_of_machine_and_groups(
@@ -79,3 +117,8 @@ def test_what_is_free_is_the_least_of_machine_and_groups(
 ) -> None:
     """File cache that the group could drop is not taken."""
     assert available_bytes(7, tree(tmp_path, files)) == available
+
+
+def test_without_a_process_it_is_the_machines(tmp_path: Path) -> None:
+    root = tree(tmp_path, FREE | V2 | {f"{GROUP}memory.max": "1048576", f"{GROUP}memory.current": "1048576"})
+    assert (available_bytes(None, root), memory_limit_bytes(None, root)) == (3 * MIB, 4 * MIB)

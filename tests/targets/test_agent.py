@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import socket
 import threading
 from collections.abc import Iterator
@@ -80,6 +81,14 @@ def test_an_agent_of_another_major_version(tmp_path: Path) -> None:
 def test_a_newer_minor_version_is_welcome(tmp_path: Path) -> None:
     with FakeAgent(tmp_path, protocol="1.9") as agent:
         ask(agent.socket_path)
+
+
+def test_the_kernel_says_which_process_answers_here(tmp_path: Path) -> None:
+    """An agent knows its pid in its own container, where it may well be 1, and could claim any other."""
+    with FakeAgent(tmp_path, pid=1) as agent:
+        info = ask(agent.socket_path)
+    assert isinstance(info, Info)
+    assert (info.pid, info.pid_here) == (1, os.getpid())
 
 
 def test_a_snapshot_of_an_older_minor_version_lacks_what_came_later(tmp_path: Path) -> None:

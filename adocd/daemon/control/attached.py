@@ -190,6 +190,7 @@ class Attached:
             return self._measuring(session)
         if (surroundings := self._observation.surroundings) is not None:
             sample = replace(sample, surroundings=surroundings)
+            self.process = self.process.limited_by(surroundings.group)
         sample = replace(sample, allowance=self._allowance(session, sample))
         self._remember(sample, asked_s)
         sentence = await self.cycle.run(session, self.process, CycleView(sample, snapshot, asked_s))
@@ -205,7 +206,7 @@ class Attached:
 
     def _allowance(self, session: Session, sample: Sample) -> Allowance | None:
         """Tell the arbiter what this target needs, and ask it what the target may count on."""
-        memtables_bytes = worst_case_bytes(sample, session.ledger.sent)
+        memtables_bytes = worst_case_bytes(sample, session.ledger.sent, session.ledger.way_back)
         needs = needs_of(sample, memtables_bytes, self._settings.priority_of(self._path))
         return self._settings.neighbours.allowance(self._id, needs)
 

@@ -182,7 +182,8 @@ class Cycle:
         """Publish what this target uses of memory and pools. No await precedes the send, so no other target decides."""
         sent = session.ledger.sent
         turns_shared = any(is_shared(option) for option in sent)
-        self.settings.neighbours.put(self._id, Share(self._path, process, worst_case_bytes(sample, sent), turns_shared))
+        memtables_bytes = worst_case_bytes(sample, sent, session.ledger.way_back)
+        self.settings.neighbours.put(self._id, Share(self._path, process, memtables_bytes, turns_shared))
 
     # -- remember
 

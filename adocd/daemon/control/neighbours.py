@@ -1,33 +1,50 @@
 """What a daemon's targets share: the memory for their memtables, and their host processes."""
 
-import os
 import platform
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from adocd.daemon.change.guards.guard import Beside, MemoryInUse
 from adocd.daemon.control.sharing import DiskNeeds, Sharing
 from adocd.model.allowance import Allowance
 from adocd.model.database import Info
+from adocd.model.process import GroupLimits
 from adocd.probes.memory_limit import available_bytes, cgroup_limit_bytes, memory_limit_bytes
 
 
 @dataclass(frozen=True, slots=True)
 class HostProcess:
-    """The process that a database runs in; `limit_bytes` is its cgroup's memory limit, None without one."""
+    """The process that a database runs in; `limit_bytes` is its cgroup's memory limit, None without one.
+
+    `pid` is what it calls itself, and `pid_here` what it is here; None on another host, or in a container that has its
+    own host name or cannot be seen from here. A host name alone proves nothing: a container with the host's network has
+    the host's.
+    """
 
     host: str
     pid: int
+    pid_here: int | None
     limit_bytes: int | None
 
     @classmethod
     def of(cls, info: Info) -> "HostProcess":
-        """Look the process up; one on another host, or in a container with its own host name, cannot be found here."""
-        return cls(info.host, info.pid, cgroup_limit_bytes(info.pid) if info.host == platform.node() else None)
+        """Look the process up."""
+        here = info.pid_here if info.host == platform.node() else None
+        return cls(info.host, info.pid, here, None if here is None else cgroup_limit_bytes(here))
+
+    @property
+    def identity(self) -> tuple[str, int, int | None]:
+        """What tells it from all others: each of several containers may have a pid 1."""
+        return self.host, self.pid, self.pid_here
+
+    def limited_by(self, group: GroupLimits | None) -> "HostProcess":
+        """Take over the memory limit, which an operator may have changed; None: unknown, so the last one stays."""
+        if group is None or group.memory_bytes == self.limit_bytes:
+            return self
+        return replace(self, limit_bytes=group.memory_bytes)
 
     def memory(self) -> MemoryInUse:
-        """Read how much memory it can still get; for a process on another host, how much this host has free."""
-        pid = self.pid if self.host == platform.node() else os.getpid()
-        return MemoryInUse(available_bytes(pid), memory_limit_bytes(pid))
+        """Read how much memory it can still get; for one that is not here, how much the machine has."""
+        return MemoryInUse(available_bytes(self.pid_here), memory_limit_bytes(self.pid_here))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +73,7 @@ class Neighbours:
         #: Sum over all shares, kept up to date: a thousand targets that each sum the others would do nothing else.
         self._memtables_bytes = 0
         #: By process, the targets that turn options shared by all its databases.
-        self._turning: dict[tuple[str, int], dict[str, str]] = {}
+        self._turning: dict[tuple[str, int, int | None], dict[str, str]] = {}
 
     def put(self, target_id: str, share: Share) -> None:
         """Store a target's share, replacing its last one."""
@@ -66,7 +83,7 @@ class Neighbours:
         self._shares[target_id] = share
         self._memtables_bytes += share.memtables_bytes
         if share.turns_shared:
-            self._turning.setdefault((share.process.host, share.process.pid), {})[target_id] = share.path
+            self._turning.setdefault(share.process.identity, {})[target_id] = share.path
 
     def remove(self, target_id: str) -> None:
         """Drop a closed target's share, and what it needed."""
@@ -78,7 +95,7 @@ class Neighbours:
         if share is None:
             return
         self._memtables_bytes -= share.memtables_bytes
-        key = (share.process.host, share.process.pid)
+        key = share.process.identity
         if share.turns_shared and (turning := self._turning.get(key)) is not None:
             turning.pop(target_id, None)
             if not turning:
@@ -96,7 +113,7 @@ class Neighbours:
 
     def beside(self, target_id: str, process: HostProcess) -> Beside:
         """Return what a target's guards must know of its surroundings now."""
-        turning = self._turning.get((process.host, process.pid), {})
+        turning = self._turning.get(process.identity, {})
         return Beside(
             budget_bytes=self.budget_bytes,
             memtables_bytes=self.memtables_beside(target_id),

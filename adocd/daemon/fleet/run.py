@@ -19,7 +19,7 @@ from adocd.daemon.fleet.config import Config
 from adocd.daemon.fleet.fleet import Fleet
 from adocd.daemon.watch.events import Events
 from adocd.model.policy import Policy
-from adocd.probes.memory_limit import memory_limit_bytes
+from adocd.probes.memory_limit import container_limit_bytes
 
 _log = logging.getLogger(__name__)
 #: Most samples per target, of about 1 KiB each, however long history_s and short tick_s are.
@@ -91,5 +91,8 @@ def memory_budget_bytes(config: Config) -> int:
 
 
 def _memory_bytes() -> int:
-    """Return the memory in bytes that databases on this machine can have: all of it, or our cgroup's lower limit."""
-    return memory_limit_bytes(os.getpid()) or psutil.virtual_memory().total
+    """Return the memory in bytes that databases here can have: the machine's, or our container's if it has a limit.
+
+    Databases do not run in the daemon's own service, so its limit says nothing about them (MemoryMax= in the unit).
+    """
+    return container_limit_bytes(os.getpid()) or psutil.virtual_memory().total

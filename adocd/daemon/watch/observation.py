@@ -87,7 +87,7 @@ class Observation:
             return
         wal_dir = None if database.wal_dir is None else Path(database.wal_dir)
         with self._lock:
-            self._probe = SurroundingsProbe(info.pid or None, Path(database.path), wal_dir, shared=self._shared)
+            self._probe = SurroundingsProbe(info.pid_here, Path(database.path), wal_dir, shared=self._shared)
             self.surroundings = None
         log_path = Path(database.log_path or Path(database.path) / "LOG")
         if log_path != self._log_path:

@@ -57,7 +57,7 @@ async def gather(
     info: Info, detail: DatabaseDetail, snapshot: Snapshot, policy: Policy, *, budget_bytes: int, beside_bytes: int
 ) -> Facts:
     """Read the OPTIONS file and the memory limit; call it in a thread, because a disk can be slow."""
-    here = info.host == platform.node()
-    limit = await asyncio.to_thread(memory_limit_bytes, info.pid) if here else None
+    pid = info.pid_here if info.host == platform.node() else None
+    limit = None if pid is None else await asyncio.to_thread(memory_limit_bytes, pid)
     file = await asyncio.to_thread(newest, Path(detail.path), detail.db_identity)
     return Facts(info, detail, snapshot, MemtableMemory(budget_bytes, beside_bytes, limit), file, bounds_of(policy))

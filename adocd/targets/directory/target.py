@@ -111,6 +111,7 @@ class DirectoryTarget:
             program="unknown" if holder is None else holder.program,
             user="unknown" if holder is None else holder.user,
             capabilities=_NOTHING,
+            pid_here=None if holder is None else holder.pid,
         )
 
     @property

@@ -247,7 +247,20 @@ def test_column_families_that_are_not_written_do_not_count() -> None:
     assert said(memory_budget, size(128), now, beside=Beside(512 * MIB)) == []
     assert worst_case_bytes(now) == 128 * MIB
     assert worst_case_bytes(now, size(128)) == 256 * MIB, "a growth that is on its way counts"
-    assert worst_case_bytes(now, size(128, "idle7")) == 128 * MIB
+    assert worst_case_bytes(now, size(128, "idle7")) == 256 * MIB, "even that of an idle one"
+
+
+def test_idle_column_families_do_not_grow_past_the_budget_a_few_in_each_cycle() -> None:
+    """What was added to one goes on counting, though nothing is written to it yet."""
+    mib = {f"idle{n}": 64 for n in range(10)}
+    wanted, originals = ({o: v for name in mib for o, v in size(each, name).items()} for each in (512, 64))
+    for _ in range(5):
+        idle = [
+            column_family(name, memtables_bytes=2048, write_buffer_size_bytes=each * MIB) for name, each in mib.items()
+        ]
+        let_through = check([memory_budget], wanted, sample(*idle), Beside(2048 * MIB), exempt=originals).values
+        mib |= {str(option.name): 512 for option in let_through}
+        assert list(mib.values()).count(512) == 2, "each adds 448 MiB x 2"
 
 
 @pytest.mark.parametrize(("available", "refused"), [(180, False), (179, True), (None, False)])

@@ -26,6 +26,7 @@ from tests.daemon.harness import (
     overflowing,
     pin,
     rules,
+    ticked_until,
     ticks,
     until,
     with_agent,
@@ -322,6 +323,20 @@ def test_a_guard_refuses_a_pin_with_its_reason(tmp_path: Path) -> None:
         sentence = (await ticks(loop, 2))[-1]
         assert sentence.startswith("order: in column family default it must be that")
         assert options(database)["level0_slowdown_writes_trigger"] == "20"
+
+    with_agent(database, tmp_path, body)
+
+
+def test_what_is_added_to_an_idle_column_family_counts_against_the_others(tmp_path: Path) -> None:
+    database = FakeDatabase(tmp_path / "db")
+
+    async def body(scene: Scene) -> None:
+        settings = loop_settings()
+        loop = await scene.attach(FIXED, settings)
+        await pin(scene, "write_buffer_size", str(128 * MIB), family="default")
+        await ticked_until(loop, lambda: write_buffer_size(database) == str(128 * MIB), "it is pinned")
+        await ticks(loop, 2)
+        assert settings.neighbours.memtables_beside("another") == 2 * 64 * MIB
 
     with_agent(database, tmp_path, body)
 

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
 
+import psutil
 import pytest
 
 from adocd.daemon.book.book import Book
@@ -15,8 +16,12 @@ from adocd.daemon.change.guards.memory import worst_case_bytes
 from adocd.daemon.fleet.config import Config
 from adocd.daemon.fleet.fleet import Fleet
 from adocd.daemon.fleet.operators import Operators
+from adocd.daemon.fleet.run import memory_budget_bytes
 from adocd.model.policy import Policy
+from adocd.model.process import GroupLimits
+from adocd.probes import memory_limit, surroundings
 from adocd.probes.block_device import storage_of
+from adocd.probes.cgroup import Group
 from adocd.targets import agent as agents
 from tests.builders import GIB
 from tests.daemon.harness import loop_settings, open_book, overflowing, session_of, until
@@ -225,17 +230,34 @@ def test_two_databases_on_one_disk_are_told_what_each_may_count_on(tmp_path: Pat
     with_fleet(tmp_path, body)
 
 
-def test_a_container_with_less_memory_than_the_budget_binds(tmp_path: Path) -> None:
-    """The limit is read of the process at attach; here it is set, for this process has none of its own."""
+def test_the_default_budget_does_not_depend_on_what_the_daemon_itself_may_have(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The unit limits the daemon to 2 GiB, and the databases run in other services."""
+    service = tmp_path / "system.slice" / "adocd.service"
+    service.mkdir(parents=True)
+    (service / "memory.max").write_text(str(64 << 20))
+    monkeypatch.setattr(memory_limit, "groups_of", lambda *_: (Group(True, (service, service.parent, tmp_path)),))
+    assert memory_budget_bytes(Config()) == psutil.virtual_memory().total // 4
+    (tmp_path / "memory.max").write_text(str(128 << 20))
+    assert memory_budget_bytes(Config()) == 32 << 20
+
+
+def test_a_container_with_less_memory_than_the_budget_binds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its limit is read again and again, for an operator may lower it while the database is open."""
+    limits = GroupLimits(None, None, None, {}, ())
+    monkeypatch.setattr(surroundings, "LIMITS_S", 0.0)
+    monkeypatch.setattr(surroundings, "read_limits", lambda *_: limits)
     database = overflowing(tmp_path / "db")
     database.measurements.column_families["default"]["rocksdb.cur-size-all-mem-tables"] = 32 << 20
 
     async def body(fleet: Fleet) -> None:
+        nonlocal limits
         with FakeAgent(tmp_path, [database]):
             await until(lambda: states(fleet) == {"db": "attached"}, "attached")
             (loop,) = fleet.loops.values()
-            assert loop._attached is not None
-            loop._attached.process = replace(loop._attached.process, limit_bytes=800 << 20)
+            limits = replace(limits, memory_bytes=800 << 20)
+            await until(lambda: loop.status.memory_limit_bytes == 800 << 20, "the new limit is seen")
             await loop.set_policy(Policy("adoc", dry_run=True))
             await until(lambda: loop.remembered.decisions.last is not None, "a decision")
             assert loop.remembered.decisions.last is not None

@@ -26,7 +26,8 @@ from tests.probes.log.lines import line
 
 
 def info(pid: int) -> Info:
-    return Info("1.2", AgentKind("fake", "1"), "9.8.4", platform.node(), pid, "program", "user", Capabilities())
+    agent = AgentKind("fake", "1")
+    return Info("1.2", agent, "9.8.4", platform.node(), pid, "program", "user", Capabilities(), pid_here=pid)
 
 
 def database(path: Path, log_path: Path | None = None) -> Database:
@@ -72,6 +73,22 @@ async def hanging(path: Path, hang: threading.Event) -> Observation:
     hang.clear()
     await seen.look()
     return seen
+
+
+@pytest.mark.parametrize("is_seen", [True, False])
+def test_a_container_with_the_name_of_this_host_is_not_taken_for_its_pid_1(tmp_path: Path, is_seen: bool) -> None:
+    """On the host's network it has the host's name, and it calls itself 1."""
+    pid_here = os.getpid() if is_seen else None
+
+    async def body() -> None:
+        seen = observation(tmp_path)
+        seen.opened(replace(info(1), pid_here=pid_here), database(tmp_path))
+        await measured(seen)
+        assert seen.surroundings is not None
+        process = seen.surroundings.process
+        assert (None if process is None else process.pid) == pid_here
+
+    asyncio.run(body())
 
 
 def test_looks_that_hang_hinder_nobody(tmp_path: Path, hang: threading.Event) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import platform
 from dataclasses import replace
 from pathlib import Path
@@ -23,11 +24,11 @@ from tests.builders import GIB, snapshot
 from tests.diagnosis.lint.databases import FILES, defaults
 
 
-def gathered(directory: Path, host: str) -> Facts:
+def gathered(directory: Path, host: str, pid_here: int | None = None) -> Facts:
     known = defaults()
     return asyncio.run(
         gather(
-            replace(known.info, host=host),
+            replace(known.info, host=host, pid_here=pid_here),
             replace(known.detail, path=str(directory)),
             known.snapshot,
             Policy("fixed"),
@@ -39,17 +40,22 @@ def gathered(directory: Path, host: str) -> Facts:
 
 def test_the_options_file_and_the_memory_of_this_host(tmp_path: Path) -> None:
     (tmp_path / "OPTIONS-000007").write_text(FILES["7.8.3"])
-    facts = gathered(tmp_path, platform.node())
+    facts = gathered(tmp_path, platform.node(), os.getpid())
     assert isinstance(facts.options_file, OptionsFile)
     assert facts.database.text("db_write_buffer_size") == "0"
     assert (facts.memory.budget_bytes, facts.memory.beside_bytes) == (GIB, MIB)
-    assert facts.memory.limit_bytes is None or facts.memory.limit_bytes > MIB
+    assert facts.memory.limit_bytes is not None
+    assert facts.memory.limit_bytes > MIB
 
 
 def test_a_process_of_another_host_has_another_memory(tmp_path: Path) -> None:
-    facts = gathered(tmp_path / "missing", "another")
+    facts = gathered(tmp_path / "missing", "another", os.getpid())
     assert facts.memory.limit_bytes is None
     assert isinstance(facts.options_file, Unreadable)
+
+
+def test_the_memory_of_a_process_that_cannot_be_seen_from_here_is_not_known(tmp_path: Path) -> None:
+    assert gathered(tmp_path, platform.node(), None).memory.limit_bytes is None
 
 
 class Answering:

@@ -72,6 +72,7 @@ class Beside:
         process_limit_bytes: the cgroup's memory limit for the target's process; None: no limit.
         read_memory: reads the memory free for that process; called only when memtables are to grow.
         shared_with: the path of another database of that process whose law or operator turns the shared options.
+        originals: the values from before we changed any; `check` fills them in.
 
     """
 
@@ -80,6 +81,7 @@ class Beside:
     process_limit_bytes: int | None = None
     read_memory: Callable[[], MemoryInUse] = MemoryInUse
     shared_with: str | None = None
+    originals: Values = field(default_factory=dict)
 
 
 #: A target without neighbours, on a machine of which nothing is known.
@@ -113,10 +115,11 @@ def check(
     """Ask the guards in turn; each sees what the previous ones let through.
 
     `groups` are options that carry one knob together: when one is refused, the others have no meaning. `exempt` are the
-    originals being restored, which no guard prevents; but an original may be invalid in combination with a value that
+    originals, to which no guard prevents a return; but an original may be invalid in combination with a value that
     is not restored yet: then both stay as they are, and the refusal goes to whoever wants the other value.
     """
     left, back, current = dict(wanted), exempt or {}, sample.values
+    beside = replace(beside, originals=back)
     refusals: list[GuardRefusal] = []
 
     def put_down(refusal: GuardRefusal, options: set[OptionName]) -> None:

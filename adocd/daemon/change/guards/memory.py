@@ -21,11 +21,14 @@ def memory_budget(wanted: Values, sample: Sample, beside: Beside) -> tuple[Guard
 
     Only growth is refused: a database already above the budget may stay there or shrink.
     """
-    own = worst_case_bytes(sample)
+    growths = _growths(wanted, sample)
+    if not growths:
+        return ()
+    own = worst_case_bytes(sample, originals=beside.originals)
     total = beside.memtables_bytes + own
     budget, limit = beside.budget_bytes, beside.process_limit_bytes
     refusals = []
-    for growth in _growths(wanted, sample):
+    for growth in growths:
         if budget is not None and total + growth.bytes > budget:
             reason = (
                 f"{growth} would take the memtables to {(total + growth.bytes) // MIB} MiB, "
@@ -94,16 +97,25 @@ def _growths(wanted: Values, sample: Sample) -> list[_Growth]:
     return growths
 
 
-def worst_case_bytes(sample: Sample, wanted: Mapping[OptionName, str] | None = None) -> int:
-    """Sum write_buffer_size x max_write_buffer_number over the column families that are written.
+def worst_case_bytes(
+    sample: Sample, wanted: Mapping[OptionName, str] | None = None, originals: Values | None = None
+) -> int:
+    """Sum write_buffer_size x max_write_buffer_number over the column families, in bytes.
 
     RocksDB takes the same product as the worst case of a column family's memtables (options.h, db_write_buffer_size).
-    Idle column families do not count: hundreds of them would block all growth. A larger value in `wanted` counts
-    instead of the present one, because that growth is in flight.
+    An idle one counts only with what we have added to its `originals`: hundreds of them would otherwise block all
+    growth, and without what we have added they would grow past any budget, a few in each cycle. A larger value in
+    `wanted` counts instead of the present one, because that growth is in flight.
     """
     growths = {growth.column_family: growth.bytes for growth in _growths(wanted or {}, sample)}
-    return sum(_family_bytes(cf) + growths.get(cf.name, 0) for cf in sample.column_families if is_written(cf))
+    total = 0
+    for cf in sample.column_families:
+        most = cf.options.write_buffer_size_bytes * cf.options.max_write_buffer_number + growths.get(cf.name, 0)
+        total += most if is_written(cf) else max(0, most - _original_bytes(cf, originals or {}))
+    return total
 
 
-def _family_bytes(cf: ColumnFamilySample) -> int:
-    return cf.options.write_buffer_size_bytes * cf.options.max_write_buffer_number
+def _original_bytes(cf: ColumnFamilySample, originals: Values) -> int:
+    size, number = (originals.get(of_family(cf.name, option)) for option in _OPTIONS)
+    options = cf.options
+    return int(size or options.write_buffer_size_bytes) * int(number or options.max_write_buffer_number)

@@ -1,0 +1,63 @@
+"""The processes of databases: which they are, and how much memory they can have."""
+
+from __future__ import annotations
+
+import os
+import platform
+from pathlib import Path
+
+import pytest
+
+from adocd.daemon.change.guards.guard import MemoryInUse
+from adocd.daemon.control import neighbours
+from adocd.daemon.control.neighbours import HostProcess, Neighbours, Share
+from adocd.model.capabilities import Capabilities
+from adocd.model.database import AgentKind, Info
+from adocd.model.knob import MIB
+from adocd.model.process import GroupLimits
+from adocd.probes import memory_limit
+from adocd.probes.cgroup import Group
+from tests.builders import GIB
+
+
+def process(pid_here: int | None, *, host: str = platform.node()) -> HostProcess:
+    """A process that has the pid 1 where it runs, as in a container."""
+    agent = AgentKind("native", "1")
+    return HostProcess.of(Info("1.6", agent, "9.8.4", host, 1, "program", "user", Capabilities(), pid_here=pid_here))
+
+
+def test_the_limit_is_that_of_the_process_and_not_of_one_with_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A container on the host's network has the host's name, and the host's pid 1 is another process."""
+    monkeypatch.setattr(neighbours, "cgroup_limit_bytes", {1: GIB, 4711: 2 * GIB}.__getitem__)
+    assert process(4711).limit_bytes == 2 * GIB
+    assert process(None).limit_bytes is None, "it cannot be seen from here"
+    assert process(4711, host="another").limit_bytes is None
+
+
+def test_a_limit_that_cannot_be_read_for_a_moment_stays() -> None:
+    limited = process(None).limited_by(GroupLimits(None, GIB, None, {}, ()))
+    assert limited.limit_bytes == GIB
+    assert limited.limited_by(None).limit_bytes == GIB
+    assert limited.limited_by(GroupLimits(None, None, None, {}, ())).limit_bytes is None, "it was taken away"
+
+
+def test_what_is_free_elsewhere_is_not_what_the_daemon_may_still_have(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The daemon is a service with a limit of its own, which it has reached here."""
+    for name in ("memory.max", "memory.current"):
+        (tmp_path / name).write_text(str(64 * MIB))
+    monkeypatch.setattr(memory_limit, "groups_of", lambda *_: (Group(True, (tmp_path,)),))
+    assert process(os.getpid()).memory() == MemoryInUse(0, 64 * MIB)
+    elsewhere = process(None).memory()
+    assert elsewhere.total_bytes == memory_limit.memory_limit_bytes(None)
+    assert elsewhere.available_bytes != 0
+
+
+def test_two_containers_with_a_pid_1_each_share_no_threads() -> None:
+    beside = Neighbours()
+    beside.put("a", Share("/data/a", process(4711), memtables_bytes=0, turns_shared=True))
+    assert beside.beside("b", process(4711)).shared_with == "/data/a"
+    assert beside.beside("b", process(4712)).shared_with is None
+    beside.remove("a")
+    assert beside.beside("b", process(4711)).shared_with is None
