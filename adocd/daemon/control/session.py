@@ -101,11 +101,13 @@ class Session:
     def take_policy(self, policy: Policy) -> None:
         """Start a fresh law; raises registry.PolicyError when the policy is invalid.
 
-        A different law starts from the originals; the same law with other parameters starts from the current values.
+        A different law starts from the originals. The same law with other parameters starts from the current values,
+        but what it turns no more goes back.
         """
         law = Law(policy, self.detail.capabilities, self._step_limit_s)
         if law.controller.name != self.law.controller.name:
             self.steering.forget_wishes()
+        self.steering.keep_knobs(law.controller.knobs)
         self.law = law
 
     def take_limits(self, limits: CompactionLimits) -> None:

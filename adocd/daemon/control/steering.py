@@ -10,7 +10,7 @@ from adocd.daemon.change.guards.compaction import CompactionGuard, CompactionLim
 from adocd.daemon.change.guards.guard import ALONE, Beside, Guard, GuardRefusal, Note, check
 from adocd.daemon.change.ledger import Ledger
 from adocd.daemon.change.planner import ChangePlan
-from adocd.daemon.change.translate import options_of
+from adocd.daemon.change.translate import may_carry, options_of
 from adocd.model.decision import Setting
 from adocd.model.knob import KNOBS, Knob
 from adocd.model.sample import Sample
@@ -210,6 +210,11 @@ class Steering:
         """Drop all wishes, so that our changes are undone."""
         self.wanted.clear()
         self._era += 1
+
+    def keep_knobs(self, knobs: Set[Knob]) -> None:
+        """Drop the wishes for all other knobs, so that our changes to them are undone."""
+        for option in [o for o in self.wanted if not any(may_carry(o, knob) for knob in knobs)]:
+            del self.wanted[option]
 
     def leave_to_owner(self, option: OptionName, former: str) -> None:
         """Drop a wish for the owner's former value: it said no more than that the option is the owner's."""
