@@ -92,9 +92,11 @@ class Session:
     def take_detail(self, detail: DatabaseDetail, snapshot: Snapshot) -> None:
         """Add new column families and drop those that are gone; a recreated one counts as new."""
         anew = self.created_anew(snapshot)
+        # One that has come since the last detail has no wishes yet: those with its name were for a family that is gone.
+        stayed = set(self.detail.column_families) & set(detail.column_families) - anew
         self.detail, self._family_ids = detail, _ids(snapshot)
         self.ledger.reopened_with(flat(detail.originals), anew)
-        self.steering.forget_families(anew)
+        self.steering.keep_families(stayed)
 
     # -- what is wanted
 

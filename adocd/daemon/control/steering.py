@@ -221,10 +221,14 @@ class Steering:
         if self.wanted.get(option) == planner.restorable(option, former):
             del self.wanted[option]
 
-    def forget_families(self, names: Set[str]) -> None:
-        """Drop the wishes for column families that are gone, even if new ones have their names now."""
-        for option in [o for o in self.wanted if o.scope == "column_family" and o.name in names]:
-            del self.wanted[option]
+    def keep_families(self, names: Set[str]) -> None:
+        """Drop the wishes for all other column families, which are gone, even if new ones have their names now."""
+
+        def stays(option: OptionName) -> bool:
+            return option.scope != "column_family" or option.name in names
+
+        self.wanted = {option: value for option, value in self.wanted.items() if stays(option)}
+        self._rejected = {option: value for option, value in self._rejected.items() if stays(option)}
 
     def release(self, knobs: Set[Knob], sample: Sample) -> None:
         """Drop the wishes for these knobs, so that our changes to them are undone."""

@@ -231,6 +231,31 @@ def test_a_column_family_that_is_created_anew_is_another_and_nobody_is_blamed(tm
     with_agent(database, tmp_path, body)
 
 
+def test_a_column_family_that_was_gone_for_some_time_is_not_given_what_the_law_wanted_of_its_namesake(
+    tmp_path: Path,
+) -> None:
+    database = overflowing(tmp_path / "db")
+    measured = database.measurements
+    database.add_column_family("index")
+    measured.column_families["index"]["rocksdb.num-immutable-mem-table"] = 2
+
+    async def body(scene: Scene) -> None:
+        loop = await scene.attach(ADOC)
+        await ticks(loop, 2)
+        await until(lambda: outcomes(loop) == ["applied"], "both families are changed")
+        measured.column_families["default"]["rocksdb.num-immutable-mem-table"] = 0
+        database.drop_column_family("index")
+        await ticks(loop, 2)
+        assert {o.name for o in session_of(loop).steering.wanted if o.scope == "column_family"} == {"default"}
+        sent = len(database.executed)
+        database.add_column_family("index")
+        await ticks(loop, 2)
+        assert not [change for change in database.executed[sent:] if change.get("column_family") == "index"]
+        assert database.options.column_families["index"]["write_buffer_size"] == str(64 * MIB)
+
+    with_agent(database, tmp_path, body)
+
+
 @pytest.mark.parametrize(("applied", "outcome"), [(True, "applied-unpersisted"), (False, "rejected")])
 def test_an_error_means_unknown_and_what_reads_back_decides(tmp_path: Path, applied: bool, outcome: str) -> None:
     database = overflowing(tmp_path / "db")
