@@ -378,7 +378,9 @@ class Book:
         if override.expires_unix_s is None:
             return None
         # From here on the monotonic clock counts, so that an hour stays an hour when somebody sets the wall clock.
-        return self._clocks.monotonic() + override.expires_unix_s - self._clocks.wall()
+        # A wall clock that is behind after a restart must not make the hour longer.
+        now_s = max(self._clocks.wall(), override.unix_s)
+        return self._clocks.monotonic() + override.expires_unix_s - now_s
 
     def _clear_pauses(self, but: Set[str | None] = frozenset()) -> None:
         for target in self._pauses.keys() - but:

@@ -190,6 +190,18 @@ def test_time_goes_on_while_no_daemon_runs(path: Path, time: Time) -> None:
     in_two_runs(path, time, first, second)
 
 
+def test_a_wall_clock_that_is_behind_after_a_restart_makes_no_pin_longer(path: Path, time: Time) -> None:
+    async def first(book: Book) -> None:
+        await book.pin(override(time, 3600.0))
+        time.wall_s -= 30 * DAY_S
+
+    async def second(book: Book) -> None:
+        (pinned,) = book.overrides_of(A)
+        assert book.remaining_s(pinned) == 3600.0
+
+    in_two_runs(path, time, first, second)
+
+
 # -- pauses of all
 
 
