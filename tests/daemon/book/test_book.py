@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import os
 import sqlite3
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from adocd.daemon.book import book as book_module
 from adocd.daemon.book.book import Book, Clocks
 from adocd.daemon.book.journal import content
 from adocd.daemon.book.journal.errors import JournalError, JournalForeign, JournalLocked
@@ -443,3 +446,27 @@ def test_another_programs_database_is_no_journal(path: Path, time: Time) -> None
     other.close()
     with pytest.raises(JournalForeign):
         asyncio.run(Book.open(path, run="a test", clocks=time.clocks))
+
+
+def test_a_stop_does_not_wait_for_a_journal_that_hangs(
+    path: Path, time: Time, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    answers, put = threading.Event(), content.put
+    monkeypatch.setattr(book_module, "ANSWERS_WITHIN_S", 0.3)
+
+    def hanging(*args: Any) -> None:
+        answers.wait(60)
+        put(*args)
+
+    async def run() -> None:
+        async with opened(path, time) as book:
+            monkeypatch.setattr(content, "put", hanging)
+            book.pause(pause(A))
+            await book.close()
+            assert "does not answer" in caplog.text
+            answers.set()
+
+    try:
+        asyncio.run(run())
+    finally:
+        answers.set()
