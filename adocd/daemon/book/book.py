@@ -161,6 +161,12 @@ class Book:
         """Return a target's options that were changed and not seen restored."""
         return self._tuned.get(target, {})
 
+    def due_at(self, path: str) -> Mapping[str, Mapping[OptionName, Tuned]]:
+        """Return what is left tuned of each database that has, or had, this path, by target."""
+        return {
+            target: left for target, left in self._tuned.items() if any(tuned.path == path for tuned in left.values())
+        }
+
     async def intend(
         self, target: str, path: str, session: str, sent: Iterable[tuple[OptionName, str]], baseline: Values
     ) -> None:
