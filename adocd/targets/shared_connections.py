@@ -16,6 +16,9 @@ from adocd.targets.http import UnixHttpConnection
 #: Most connections for each purpose. An agent accepts at least 32, and in addition 16 that wait for events; the others
 #: are for operators' tools.
 MOST_READS, MOST_CHANGES, MOST_WAITS = 12, 12, 12
+#: While the agent answers others, a request waits for a connection this many times as long as for an answer. The two
+#: of a regular cycle must be over before the watchdog takes its loop for one that hangs (adocd.daemon.fleet.notify).
+_PATIENCES = 3
 
 
 class ConnectionPool:
@@ -43,8 +46,8 @@ class ConnectionPool:
     async def take(self, patience_s: float | None) -> UnixHttpConnection:
         """Wait for a place, and return a connection to be given back.
 
-        Raises TimeoutError when the agent has answered nobody for `patience_s` seconds. One that is only slow, because
-        it has hundreds of databases and little of the processor, is waited for.
+        Raises TimeoutError, which says why, when the agent has answered nobody for `patience_s` seconds. One that is
+        only slow, because it has hundreds of databases and little of the processor, is waited for three times as long.
         """
         if self.is_full:
             place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -68,7 +71,10 @@ class ConnectionPool:
             if patience_s is not None:
                 left_s = max(began_s, self._answered_s) + patience_s - clock()
                 if left_s <= 0:
-                    raise TimeoutError
+                    raise TimeoutError(f"answered nobody within {patience_s:g} s")
+                left_s = min(left_s, began_s + _PATIENCES * patience_s - clock())
+                if left_s <= 0:
+                    raise TimeoutError(f"only answered others for {_PATIENCES * patience_s:g} s")
             await asyncio.wait({place}, timeout=left_s)
 
     def _hand_on(self) -> None:
@@ -124,15 +130,14 @@ class SharedConnection:
     ) -> tuple[int, bytes]:
         """Send a request as UnixHttpConnection does, once a connection is free; `timeout_s` counts from then on.
 
-        Raises Silent without sending it when the agent answers nobody for `timeout_s` seconds.
+        Raises Silent without sending it when the agent answers nobody for `timeout_s` seconds, or only others for three
+        times as long.
         """
         async with self._turn:
             try:
                 connection = await self._pool.take(timeout_s)
-            except TimeoutError:
-                raise Silent(
-                    f"{self._pool.socket} answered nobody within {timeout_s} s, so {method} {path} was not sent"
-                ) from None
+            except TimeoutError as error:
+                raise Silent(f"{self._pool.socket} {error}, so {method} {path} was not sent") from None
             if self._closed:  # before, or while it waited
                 await self._pool.give_back(connection, is_usable=True)
                 raise Unreachable(f"the connection to {self._pool.socket} was closed before {method} {path}")

@@ -90,6 +90,8 @@ class FakeDatabase:
     def _begin_session(self, options: OptionState) -> None:
         self.opened_monotonic_s = time.monotonic()
         self.options = options
+        #: The column families that the agent cannot see, with their live options.
+        self._unseen: dict[str, dict[str, str]] = {}
         self.closed = threading.Event()
         self._reverts: list[tuple[float, Name, str]] = []
         self.session: DatabaseSession = FakeSession(self, f"session-{next(_SESSIONS)}")
@@ -134,6 +136,20 @@ class FakeDatabase:
                 state.column_families.pop(name, None)
             self.measurements.drop_column_family(name)
 
+    def lose_handle(self, name: str) -> None:
+        """Let the program close its handle of a column family, so that the agent no longer sees it."""
+        with self.lock:
+            self._unseen[name] = self.options.column_families.pop(name)
+            self.measurements.drop_column_family(name)
+
+    def return_handle(self, name: str) -> None:
+        """Let the program open a handle of that column family again: it has the options that it had."""
+        with self.lock:
+            self.options.column_families[name] = self._unseen.pop(name)
+            same_id = self.measurements.ids[name]
+            self.measurements.add_column_family(name)
+            self.measurements.ids[name] = same_id
+
     # --- scripting ----------------------------------------------------------------------------------------
 
     def set_option(self, option: str, value: str, column_family: str | None = None) -> None:
@@ -168,7 +184,12 @@ class FakeDatabase:
 
     def describe(self) -> dict[str, Json]:
         """See Database."""
-        return {"log_path": f"{self.path}/LOG", "wal_dir": self.path, "added_options": {}}
+        return {
+            "log_path": f"{self.path}/LOG",
+            "wal_dir": self.path,
+            "added_options": {},
+            "unseen_column_families": sorted(self._unseen),
+        }
 
     def read_options(self, *, fresh: bool = False) -> OptionState:  # noqa: ARG002 (always is)
         """See Database; the silent reverts that are due happen first."""

@@ -15,6 +15,7 @@ from adocd.targets.shared_connections import MOST_CHANGES, MOST_READS, MOST_WAIT
 from tests.daemon.harness import until
 from tests.support.fake_agent import FakeAgent
 from tests.support.fake_database import FakeDatabase
+from tests.support.waiting import PATIENCE_S
 
 #: What every agent accepts (agents/admin-api.yaml, Limits): connections, and those that wait for events.
 ACCEPTED, ACCEPTED_WAITING = 32, 16
@@ -115,6 +116,26 @@ def test_a_slow_agent_is_waited_for(tmp_path: Path) -> None:
             server.may_answer.clear()
         assert asyncio.get_running_loop().time() - began_s > patience_s
         assert all([(await request)[0] == 200 for request in requests])
+
+    run(tmp_path, body)
+
+
+def test_a_wait_for_a_connection_ends_though_the_agent_answers_others(tmp_path: Path) -> None:
+    """One that has too much to do must not hold up a loop until the watchdog takes it for one that hangs."""
+
+    async def body(server: Counting, path: Path) -> None:
+        pool = ConnectionPool(path, 1)
+        user, of_others = pool.user(), await pool.take(None)
+        waiting = asyncio.create_task(user.request("GET", "/x", timeout_s=0.3))
+        async with asyncio.timeout(PATIENCE_S):
+            while not waiting.done():
+                pool.answered()
+                await asyncio.sleep(0.02)
+        with pytest.raises(Silent, match=r"only answered others for 0\.9 s, so GET /x was not sent"):
+            await waiting
+        await pool.give_back(of_others, is_usable=True)
+        server.may_answer.set()
+        assert (await user.request("GET", "/x", timeout_s=LONG_S))[0] == 200, "its place in the queue is gone"
 
     run(tmp_path, body)
 

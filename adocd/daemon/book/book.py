@@ -4,6 +4,7 @@ This process is the journal's only writer, so the memory always matches the file
 the memory is right. Loops never wait for the file: it may be on the very disk whose stalls they manage.
 """
 
+import asyncio
 import functools
 import logging
 import os
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from adocd.daemon.book.journal.content import OPERATIONS_KEPT
-from adocd.daemon.book.journal.errors import JournalUnopenable
+from adocd.daemon.book.journal.errors import JournalUnopenable, JournalUnwritable
 from adocd.daemon.book.journal.journal import Journal, read_only
 from adocd.daemon.book.journal.late import LateWrites, Write
 from adocd.daemon.book.journal.records import (
@@ -36,6 +37,9 @@ from adocd.model.values import OptionName, Values
 _log = logging.getLogger(__name__)
 #: Most audit entries that wait for a journal that cannot be written; beyond that the oldest are lost.
 _OPERATIONS_WAITING = 1000
+#: A change waits no longer than this for the journal, and neither does a daemon that stops: guards and operators wait,
+#: too, as long as a change is in flight.
+ANSWERS_WITHIN_S = 5.0
 _Key = tuple[str | None, str, str | None]
 
 
@@ -74,6 +78,8 @@ class Book:
             self._overrides[_key(override)] = Pinned(override, self._ends(override))
         self._operations = deque(contents.operations, OPERATIONS_KEPT)
         self._operations_waiting: deque[Operation] = deque(maxlen=_OPERATIONS_WAITING)
+        #: The intents that the journal has not answered in time. They are still written if it ever answers.
+        self._overdue: set[asyncio.Task[None]] = set()
 
     @classmethod
     async def open(cls, path: Path, *, run: str, clocks: Clocks) -> "Book":
@@ -105,6 +111,8 @@ class Book:
     @property
     def problem(self) -> str | None:
         """Why nothing new may be changed now, in one sentence; None if changes are allowed."""
+        if self._overdue:
+            return f"the journal {self._path} has not answered for {ANSWERS_WITHIN_S:g} s"
         return None if self._journal is None else self._journal.problem
 
     @property
@@ -124,11 +132,15 @@ class Book:
         return 0 if self._journal is None else self._journal.lost_decisions
 
     async def close(self) -> None:
-        """Write the pending entries, and close."""
-        if self._journal is not None:
-            if self._late is not None:
+        """Write the pending entries, and close; a journal that does not answer is left as it is."""
+        if self._journal is None or self._late is None:
+            return
+        try:
+            async with asyncio.timeout(ANSWERS_WITHIN_S):
                 await self._late.attempt()
-            await self._journal.close()
+                await self._journal.close()
+        except TimeoutError:
+            _log.error("the journal %s does not answer: what was still to be written may be lost", self._path)
 
     @property
     def unsaved(self) -> int:
@@ -149,6 +161,12 @@ class Book:
         """Return a target's options that were changed and not seen restored."""
         return self._tuned.get(target, {})
 
+    def due_at(self, path: str) -> Mapping[str, Mapping[OptionName, Tuned]]:
+        """Return what is left tuned of each database that has, or had, this path, by target."""
+        return {
+            target: left for target, left in self._tuned.items() if any(tuned.path == path for tuned in left.values())
+        }
+
     async def intend(
         self, target: str, path: str, session: str, sent: Iterable[tuple[OptionName, str]], baseline: Values
     ) -> None:
@@ -164,10 +182,15 @@ class Book:
         ]
         if not intents:
             return
-        journal = await self._writable()
-        known = await journal.intend(target, intents, path=path, session=session, unix_s=self._clocks.wall())
-        # At once, because a repaired file is written from this memory.
-        self._tuned[target] = {tuned.option_name: tuned for tuned in known}
+        # A task of its own: what SQLite has begun cannot be cancelled, and memory must then match the file.
+        writing = asyncio.create_task(self._write_intents(target, path, session, intents), name="journal")
+        writing.add_done_callback(self._answered)
+        await asyncio.wait({writing}, timeout=ANSWERS_WITHIN_S)
+        if not writing.done():
+            self._overdue.add(writing)
+            _log.warning("%s; adocd changes nothing new until it does, but restores continue", self.problem)
+            raise JournalUnwritable(self.problem)
+        writing.result()
 
     def forget(self, target: str, options: Iterable[OptionName]) -> None:
         """Delete options that have been seen restored, or are gone; written in the background."""
@@ -360,8 +383,21 @@ class Book:
         """Return the journal once all pending entries are in it; raises JournalError."""
         if self._journal is None or self._late is None:
             raise JournalUnopenable("there is no journal")
+        if self._overdue:
+            raise JournalUnwritable(self.problem)
         await self._late.settle()
         return self._journal
+
+    async def _write_intents(self, target: str, path: str, session: str, intents: Sequence[Intent]) -> None:
+        journal = await self._writable()
+        known = await journal.intend(target, intents, path=path, session=session, unix_s=self._clocks.wall())
+        # At once, because a repaired file is written from this memory.
+        self._tuned[target] = {tuned.option_name: tuned for tuned in known}
+
+    def _answered(self, writing: asyncio.Task[None]) -> None:
+        self._overdue.discard(writing)
+        if not writing.cancelled():
+            writing.exception()  # nobody may wait for it any more
 
     def _contents(self) -> Contents:
         """Return everything that must be in the journal."""
@@ -378,7 +414,9 @@ class Book:
         if override.expires_unix_s is None:
             return None
         # From here on the monotonic clock counts, so that an hour stays an hour when somebody sets the wall clock.
-        return self._clocks.monotonic() + override.expires_unix_s - self._clocks.wall()
+        # A wall clock that is behind after a restart must not make the hour longer.
+        now_s = max(self._clocks.wall(), override.unix_s)
+        return self._clocks.monotonic() + override.expires_unix_s - now_s
 
     def _clear_pauses(self, but: Set[str | None] = frozenset()) -> None:
         for target in self._pauses.keys() - but:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Set
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Literal
 
 from adocd.daemon.change.account import KnownAccounts, OptionAccount
@@ -12,6 +13,7 @@ from adocd.model.values import OptionName, Values
 
 #: A value that RocksDB reverts is resent this often; after that the change is blamed on somebody else.
 _REVERTS_MAX = 3
+_NOTHING_LEFT: Mapping[OptionName, Left] = MappingProxyType({})
 
 
 Blame = Literal["reverted-by-engine", "changed-by-someone-else"]
@@ -96,10 +98,7 @@ class Ledger:
         for option, account in self._accounts.items():
             account.baseline = current.get(option)
         for option, value in current.items():
-            account, known = self._of(option), left.get(option)
-            account.baseline = value
-            if known is not None and known.is_ours(value):
-                account.baseline, account.is_ours, account.is_touched = known.original, True, True
+            self._begin(self._of(option), value, left.get(option))
         self._changed()
         self._follows = None if left else (current, True)
 
@@ -218,8 +217,13 @@ class Ledger:
         account.reverts = 0
         self._changed()
 
-    def reopened_with(self, opened_with: Values, anew: Set[str] = frozenset()) -> None:
-        """Add new column families and drop those that are gone; those in `anew` were dropped and recreated."""
+    def reopened_with(
+        self, opened_with: Values, anew: Set[str] = frozenset(), left: Mapping[OptionName, Left] = _NOTHING_LEFT
+    ) -> None:
+        """Add new column families and drop those that are gone; those in `anew` were dropped and recreated.
+
+        A value that the journal, `left`, lists as ours is no original: the agent could not see that family meanwhile.
+        """
         for option, account in self._accounts.items():
             if option.scope == "column_family" and (option not in opened_with or option.name in anew):
                 account.is_touched = False
@@ -236,7 +240,7 @@ class Ledger:
             account = self._of(option)
             account.opened_with = value
             if account.baseline is None:
-                account.baseline = value
+                self._begin(account, value, left.get(option))
         self._changed()
 
     def released(self) -> None:
@@ -262,6 +266,12 @@ class Ledger:
         if account is None:
             account = self._accounts[option] = OptionAccount(None, None)
         return account
+
+    def _begin(self, account: OptionAccount, value: str, known: Left | None) -> None:
+        """Take the present value for the original, unless the journal knows it as ours."""
+        account.baseline = value
+        if known is not None and known.is_ours(value):
+            account.baseline, account.is_ours, account.is_touched = known.original, True, True
 
     def _leave(self, option: OptionName) -> None:
         self._of(option).leave(option)

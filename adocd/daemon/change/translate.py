@@ -42,6 +42,15 @@ def options_of(setting: Setting, sample: Sample, owners: Values) -> dict[OptionN
     return {of_database(facts.options[0]): str(setting.value)}
 
 
+def may_carry(option: OptionName, knob: Knob) -> bool:
+    """Whether the option carries the knob, in any column family and whichever way a database sets its threads."""
+    if option.scope == "thread_pool":
+        return knob is Knob.BACKGROUND_JOBS or option.name == _POOLS.get(knob)
+    if option == RATE_LIMITER:
+        return knob is Knob.RATE_LIMIT
+    return option.option in KNOBS[knob].options
+
+
 def _of_family(setting: Setting, cf: ColumnFamilySample, sample: Sample, owners: Values) -> dict[OptionName, str]:
     if setting.knob is Knob.BATCH_SIZE:
         if sample.options.compaction_style(cf.name) != LEVEL_COMPACTION:

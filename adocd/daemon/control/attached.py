@@ -22,7 +22,7 @@ from adocd.daemon.control.silence import Silence, may_be_stalled
 from adocd.daemon.watch.observation import Observation
 from adocd.daemon.watch.remembered import Remembered
 from adocd.model.allowance import Allowance
-from adocd.model.database import Info
+from adocd.model.database import DatabaseDetail, Info
 from adocd.model.policy import Policy
 from adocd.model.sample import Sample
 from adocd.model.snapshot import Snapshot
@@ -248,8 +248,8 @@ class Attached:
             return session
         detail = await self.target.detail()
         if session is not None and session.detail.session == detail.session:
-            self._forget_families(session, snapshot)
-            session.take_detail(detail, snapshot)
+            self._forget_families(session, detail, snapshot)
+            session.take_detail(detail, snapshot, self._book.left(self._id))
         else:
             if session is not None:
                 await session.flight.abandon()
@@ -258,12 +258,17 @@ class Attached:
         self.session = session
         return session
 
-    def _forget_families(self, session: Session, snapshot: Snapshot) -> None:
-        """Forget changes to dropped column families, because a new one may have, or later take, the same name."""
+    def _forget_families(self, session: Session, detail: DatabaseDetail, snapshot: Snapshot) -> None:
+        """Forget changes to dropped column families, because a new one may have, or later take, the same name.
+
+        One whose handle the program has closed is not dropped: the agent no longer sees it, but its options are as we
+        set them.
+        """
         anew = session.created_anew(snapshot)
         for name in sorted(anew):
             _log.info("%s: column family %s was dropped and created anew; its options are its own", self._path, name)
-        there = (snapshot.column_families.keys() - anew) | set(session.detail.unseen_column_families)
+        seen = snapshot.column_families.keys() | set(detail.column_families)
+        there = (seen - anew) | set(detail.unseen_column_families)
         left = self._book.left(self._id)
         self._book.forget(self._id, [o for o in left if o.scope == "column_family" and o.name not in there])
 

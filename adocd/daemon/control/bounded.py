@@ -8,10 +8,16 @@ from typing import TypeVar
 from adocd.probes import workers
 
 _T = TypeVar("_T")
+#: The limit is waited for in so many parts. A part in which the daemon itself stood still counts no longer than others.
+_PARTS = 20
 
 
 class TookTooLong(Exception):
     """The call did not return in time; its thread is abandoned."""
+
+
+class NotStarted(Exception):
+    """No thread could be started for the call, for example at a limit on the number of threads; nothing was called."""
 
 
 class Raised(Exception):
@@ -24,6 +30,9 @@ class Raised(Exception):
 
 async def call(function: Callable[[], _T], limit_s: float | None) -> _T:
     """Call a function; raises TookTooLong after `limit_s` seconds, and Raised for any exception of the function.
+
+    Time in which the event loop did not run, because the daemon was stopped, throttled or blocked, is not the
+    function's and does not count. Raises NotStarted if there is no thread for it.
 
     Without a limit the function runs in the caller's thread: under a simulated clock, waiting for a thread cannot work.
 
@@ -52,11 +61,17 @@ async def call(function: Callable[[], _T], limit_s: float | None) -> _T:
         with contextlib.suppress(RuntimeError):  # the loop was closed meanwhile
             loop.call_soon_threadsafe(tell, result, failed)
 
-    workers.start(body, "bounded call")
     try:
-        result, failed = await asyncio.wait_for(done, limit_s)
-    except TimeoutError:
-        raise TookTooLong(f"it took more than {limit_s:g} s") from None
+        workers.start(body, "bounded call")
+    except RuntimeError as error:
+        raise NotStarted(str(error)) from None
+    for _ in range(_PARTS):
+        await asyncio.wait({done}, timeout=limit_s / _PARTS)
+        if done.done():
+            break
+    else:
+        raise TookTooLong(f"it took more than {limit_s:g} s")
+    result, failed = done.result()
     if failed is not None:
         raise Raised(failed) from failed
     return result  # type: ignore[return-value]  # without an exception there is a result

@@ -211,6 +211,9 @@ class _Part:
             decided, wrong, self.declined = await bounded.call(lambda: self._ask(sample), self._step_limit_s)
         except bounded.TookTooLong as error:
             raise LawFailed(f"{name} failed: {error} to decide") from None
+        except bounded.NotStarted as error:
+            _log.warning("%s is not asked: %s", name, error)
+            return None
         except bounded.Raised as raised:
             _log.error("%s raised", name, exc_info=raised.error)
             raise LawFailed(f"{name} failed: it raised {in_words(raised.error)}") from raised.error

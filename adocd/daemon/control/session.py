@@ -1,10 +1,12 @@
 """The state that belongs to one open of a database, and is dropped when it closes."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from adocd.daemon.change.guards import GUARDS
 from adocd.daemon.change.guards.compaction import CompactionLimits
 from adocd.daemon.change.ledger import Ledger
+from adocd.daemon.change.settled import Left
 from adocd.daemon.change.unsettled import Unsettled, is_needed
 from adocd.daemon.control.flight import Flight
 from adocd.daemon.control.held_lease import HeldLease
@@ -15,7 +17,7 @@ from adocd.model.database import DatabaseDetail, Info
 from adocd.model.policy import Policy
 from adocd.model.sample import Sample
 from adocd.model.snapshot import Snapshot
-from adocd.model.values import flat
+from adocd.model.values import OptionName, flat
 from adocd.probes.statistics import Made, StatisticsProbe
 from adocd.targets.base import Target
 
@@ -89,23 +91,31 @@ class Session:
         known = self._family_ids
         return frozenset(name for name, id_ in _ids(snapshot).items() if known.get(name, id_) != id_)
 
-    def take_detail(self, detail: DatabaseDetail, snapshot: Snapshot) -> None:
-        """Add new column families and drop those that are gone; a recreated one counts as new."""
+    def take_detail(self, detail: DatabaseDetail, snapshot: Snapshot, left: Mapping[OptionName, Left]) -> None:
+        """Add new column families and drop those that are gone; a recreated one counts as new.
+
+        `left` is what the journal lists as changed: the agent takes our values for the originals of a column family
+        whose handle comes back.
+        """
         anew = self.created_anew(snapshot)
+        # One that has come since the last detail has no wishes yet: those with its name were for a family that is gone.
+        stayed = set(self.detail.column_families) & set(detail.column_families) - anew
         self.detail, self._family_ids = detail, _ids(snapshot)
-        self.ledger.reopened_with(flat(detail.originals), anew)
-        self.steering.forget_families(anew)
+        self.ledger.reopened_with(flat(detail.originals), anew, left)
+        self.steering.keep_families(stayed)
 
     # -- what is wanted
 
     def take_policy(self, policy: Policy) -> None:
         """Start a fresh law; raises registry.PolicyError when the policy is invalid.
 
-        A different law starts from the originals; the same law with other parameters starts from the current values.
+        A different law starts from the originals. The same law with other parameters starts from the current values,
+        but what it turns no more goes back.
         """
         law = Law(policy, self.detail.capabilities, self._step_limit_s)
         if law.controller.name != self.law.controller.name:
             self.steering.forget_wishes()
+        self.steering.keep_knobs(law.controller.knobs)
         self.law = law
 
     def take_limits(self, limits: CompactionLimits) -> None:

@@ -10,7 +10,7 @@ from adocd.daemon.change.guards.compaction import CompactionGuard, CompactionLim
 from adocd.daemon.change.guards.guard import ALONE, Beside, Guard, GuardRefusal, Note, check
 from adocd.daemon.change.ledger import Ledger
 from adocd.daemon.change.planner import ChangePlan
-from adocd.daemon.change.translate import options_of
+from adocd.daemon.change.translate import may_carry, options_of
 from adocd.model.decision import Setting
 from adocd.model.knob import KNOBS, Knob
 from adocd.model.sample import Sample
@@ -211,15 +211,24 @@ class Steering:
         self.wanted.clear()
         self._era += 1
 
+    def keep_knobs(self, knobs: Set[Knob]) -> None:
+        """Drop the wishes for all other knobs, so that our changes to them are undone."""
+        for option in [o for o in self.wanted if not any(may_carry(o, knob) for knob in knobs)]:
+            del self.wanted[option]
+
     def leave_to_owner(self, option: OptionName, former: str) -> None:
         """Drop a wish for the owner's former value: it said no more than that the option is the owner's."""
         if self.wanted.get(option) == planner.restorable(option, former):
             del self.wanted[option]
 
-    def forget_families(self, names: Set[str]) -> None:
-        """Drop the wishes for column families that are gone, even if new ones have their names now."""
-        for option in [o for o in self.wanted if o.scope == "column_family" and o.name in names]:
-            del self.wanted[option]
+    def keep_families(self, names: Set[str]) -> None:
+        """Drop the wishes for all other column families, which are gone, even if new ones have their names now."""
+
+        def stays(option: OptionName) -> bool:
+            return option.scope != "column_family" or option.name in names
+
+        self.wanted = {option: value for option, value in self.wanted.items() if stays(option)}
+        self._rejected = {option: value for option, value in self._rejected.items() if stays(option)}
 
     def release(self, knobs: Set[Knob], sample: Sample) -> None:
         """Drop the wishes for these knobs, so that our changes to them are undone."""

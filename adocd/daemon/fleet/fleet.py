@@ -223,7 +223,23 @@ class Fleet:
     def _attach(self, loop: TargetLoop, target: Target, info: Info) -> None:
         by = info.agent.kind
         _log.info("%s: attached (%s, pid %d, by %s)", loop.path, info.program, info.pid, by)
+        self._tell_of_originals_of_another_id(loop)
         loop.attach(target, info)
+
+    def _tell_of_originals_of_another_id(self, loop: TargetLoop) -> None:
+        """Log what is left tuned of a closed database with the same path, which may be this one.
+
+        Ids contain the host name: in a container with another one, the same database is not recognised.
+        """
+        for target_id, left in self._book.due_at(loop.path).items():
+            known = self.loops.get(target_id)
+            if target_id != loop.id and (known is None or known.state == "closed"):
+                originals = ", ".join(f"{option} was {tuned.original}" for option, tuned in left.items())
+                _log.error(
+                    "%s: the journal has originals of a database with the same path and another id, %s: if that is "
+                    "this one under another host name, what it reloads from its OPTIONS file is still tuned and counts "
+                    "as its owner's; set the originals by hand: %s", loop.path, target_id, originals,
+                )  # fmt: skip
 
     def _loop(self, target_id: str, path: str) -> TargetLoop:
         loop = self.loops.get(target_id)

@@ -11,7 +11,8 @@ from adocd.daemon.fleet.fleet import Fleet
 from adocd.model.printable import printable
 
 _log = logging.getLogger(__name__)
-#: Longest time that a healthy cycle takes: each of a few agent calls may wait 2 s, and so may the law.
+#: Longest time that a regular cycle takes: each of its two agent calls may wait 6 s for a connection and 2 s for the
+#: answer, and the law may take 2 s.
 _CYCLE_MOST_S = 20.0
 #: With long ticks, a loop is wedged after this many of them.
 _TICKS_MOST = 3

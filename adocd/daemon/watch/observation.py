@@ -101,13 +101,19 @@ class Observation:
         return None if self.surroundings is None else self.surroundings.in_words()
 
     async def look(self) -> None:
-        """Look at everything once; returns at once if the previous look still hangs."""
-        if self._thread.is_busy or self._probe is None:
+        """Look at everything once; returns at once if the previous look still hangs.
+
+        When this one hangs or fails, what an earlier one has found is dropped: it must not be taken for what is now.
+        """
+        if self._probe is None:
             return
         probe, follower = self._probe, self._follower
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_PATIENCE_S), self._looks:
-                await self._thread.run(lambda: self._look(probe, follower), _PATIENCE_S)
+        if not self._thread.is_busy:
+            with self._going_on("looking at its LOG and device"), contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_PATIENCE_S), self._looks:
+                    await self._thread.run(lambda: self._look(probe, follower), _PATIENCE_S)
+                    return
+        self.surroundings = None
 
     def sampled(self, sample: Sample) -> None:
         """Take in the agent's newest sample."""

@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import os
 import sqlite3
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from adocd.daemon.book import book as book_module
 from adocd.daemon.book.book import Book, Clocks
 from adocd.daemon.book.journal import content
 from adocd.daemon.book.journal.errors import JournalError, JournalForeign, JournalLocked
@@ -186,6 +189,18 @@ def test_time_goes_on_while_no_daemon_runs(path: Path, time: Time) -> None:
         assert [gone.option for gone in book.expire()] == ["max_background_jobs"]
         left = {pinned.override.option: book.remaining_s(pinned) for pinned in book.overrides_of(A)}
         assert left == {"wal_bytes_per_sync": 500.0, "bytes_per_sync": None}
+
+    in_two_runs(path, time, first, second)
+
+
+def test_a_wall_clock_that_is_behind_after_a_restart_makes_no_pin_longer(path: Path, time: Time) -> None:
+    async def first(book: Book) -> None:
+        await book.pin(override(time, 3600.0))
+        time.wall_s -= 30 * DAY_S
+
+    async def second(book: Book) -> None:
+        (pinned,) = book.overrides_of(A)
+        assert book.remaining_s(pinned) == 3600.0
 
     in_two_runs(path, time, first, second)
 
@@ -431,3 +446,27 @@ def test_another_programs_database_is_no_journal(path: Path, time: Time) -> None
     other.close()
     with pytest.raises(JournalForeign):
         asyncio.run(Book.open(path, run="a test", clocks=time.clocks))
+
+
+def test_a_stop_does_not_wait_for_a_journal_that_hangs(
+    path: Path, time: Time, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    answers, put = threading.Event(), content.put
+    monkeypatch.setattr(book_module, "ANSWERS_WITHIN_S", 0.3)
+
+    def hanging(*args: Any) -> None:
+        answers.wait(60)
+        put(*args)
+
+    async def run() -> None:
+        async with opened(path, time) as book:
+            monkeypatch.setattr(content, "put", hanging)
+            book.pause(pause(A))
+            await book.close()
+            assert "does not answer" in caplog.text
+            answers.set()
+
+    try:
+        asyncio.run(run())
+    finally:
+        answers.set()

@@ -209,6 +209,15 @@ def test_a_family_that_goes_takes_what_is_ours_with_it_and_one_that_comes_has_it
     assert [deviation.option for deviation in ledger.deviations(OPENED_WITH)] == [SIZE]
 
 
+def test_a_family_that_could_not_be_seen_for_some_time_has_the_originals_that_the_journal_knows() -> None:
+    size = of_family("index", "write_buffer_size")
+    ledger = Ledger(defaults(("default", "index")))
+    ledger.reopened_with(OPENED_WITH)
+    ledger.reopened_with(OPENED_WITH | family(of="index", write_buffer_size=5), left={size: Journaled("7", ("5",))})
+    assert ledger.baseline[size] == "7"
+    assert ledger.ours == {size}
+
+
 # -- what the journal can forget
 
 

@@ -19,6 +19,7 @@ from adocd.daemon.control import law
 from adocd.model.decision import Setting
 from adocd.model.knob import MIB, Knob
 from adocd.model.policy import Policy
+from adocd.probes import workers
 from tests.daemon.harness import Scene, loop_settings, overflowing, session_of, until, with_agent, write_buffer_size
 from tests.daemon.laws import Theirs, decision, spin
 from tests.support.fake_database import FakeDatabase
@@ -158,6 +159,29 @@ def test_five_seconds_in_one_law_hold_up_nobody_else(
                 task.cancel()
 
     asyncio.run(run())
+
+
+def test_a_law_that_there_is_no_thread_for_is_asked_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At a limit on the number of threads, for example of its cgroup: that is no fault of the law."""
+
+    def no_thread(*_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with_law(monkeypatch, lambda: decision(Setting(SIZE, 32 * MIB, "default")))
+    database = FakeDatabase(tmp_path / "db")
+
+    async def body(scene: Scene) -> None:
+        loop = await scene.attach(Policy("theirs"))
+        with monkeypatch.context() as at_the_limit:
+            at_the_limit.setattr(workers, "start", no_thread)
+            running = asyncio.create_task(loop.run())
+            await until(lambda: loop.status.looks > 5, "the loop goes on")
+            assert database.executed == []
+        await until(lambda: write_buffer_size(database) == str(32 * MIB), "the law is asked")
+        assert loop.status.policy == Policy("theirs")
+        running.cancel()
+
+    with_agent(database, tmp_path, body)
 
 
 def test_a_pause_during_a_slow_step_is_respected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

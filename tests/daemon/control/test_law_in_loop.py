@@ -23,6 +23,7 @@ from tests.daemon.harness import (
     pin,
     rules,
     session_of,
+    ticked_until,
     ticks,
     until,
     with_agent,
@@ -167,3 +168,23 @@ def test_another_law_is_judged_by_what_will_be_there_once_this_one_has_gone(
 
 def test_the_limiter_is_one_knob_of_the_process() -> None:
     assert str(RATE_LIMITER) == "rate_limiter_bytes_per_s"
+
+
+def test_a_parameter_that_is_taken_out_of_a_policy_gives_its_option_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Manual, "period_s", 0.05)
+    database = FakeDatabase(tmp_path / "db")
+
+    def is_off() -> bool:
+        return options(database)["disable_auto_compactions"] == "true"
+
+    async def body(scene: Scene) -> None:
+        both: dict[str, ParameterValue] = {"auto_compaction": False, "memtable_number": 4}
+        loop = await scene.attach(Policy("manual", both))
+        await ticked_until(loop, is_off, "compaction is off")
+        await loop.set_policy(Policy("manual", {"memtable_number": 4}))
+        await ticked_until(loop, lambda: not is_off(), "compaction is on again")
+        assert options(database)["max_write_buffer_number"] == "4", "the other one stays"
+
+    with_agent(database, tmp_path, body)

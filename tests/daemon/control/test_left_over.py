@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from adocd.daemon.book import book
 from adocd.daemon.book.book import Book
+from adocd.daemon.book.journal import content
 from adocd.daemon.book.journal.errors import JournalFull
 from adocd.model.knob import MIB
 from adocd.model.policy import Policy
@@ -19,6 +23,7 @@ from tests.daemon.harness import (
     overflowing,
     pin,
     rules,
+    ticked_until,
     ticks,
     until,
     with_agent,
@@ -201,6 +206,33 @@ def test_nothing_new_is_changed_while_the_journal_cannot_be_written_and_restores
         await until(lambda: write_buffer_size(database) == str(64 * MIB), "it goes back all the same")
 
     with_agent(database, tmp_path, body)
+
+
+def test_a_journal_that_hangs_holds_up_no_restore(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its file system does not answer, for example NFS: a write neither succeeds nor fails."""
+    monkeypatch.setattr(book, "ANSWERS_WITHIN_S", 0.3)
+    database, answers, intend = overflowing(tmp_path / "db"), threading.Event(), content.intend
+
+    def hanging(*args: Any) -> Any:
+        answers.wait(60)
+        return intend(*args)
+
+    async def body(scene: Scene) -> None:
+        loop = await scene.attach(ADOC)
+        await ticks(loop, 2)
+        await until(lambda: outcomes(loop) == ["applied"], "it is tuned")
+        monkeypatch.setattr(content, "intend", hanging)
+        await ticked_until(loop, lambda: outcomes(loop)[-1] == "refused", "a change has waited for the journal")
+        assert scene.book.problem == f"the journal {scene.book.path} has not answered for 0.3 s"
+        await loop.set_policy(FIXED)
+        await ticked_until(loop, lambda: write_buffer_size(database) == str(64 * MIB), "it goes back all the same")
+        answers.set()
+        await until(lambda: scene.book.problem is None, "the journal can be written again")
+
+    try:
+        with_agent(database, tmp_path, body)
+    finally:
+        answers.set()
 
 
 def test_a_decision_that_cannot_be_journaled_leaves_what_was_wanted_before(

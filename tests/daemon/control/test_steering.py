@@ -14,7 +14,7 @@ from adocd.daemon.control.steering import Guarded, Scope, Steering, SteeringStep
 from adocd.model.decision import Setting
 from adocd.model.knob import MIB, Knob
 from adocd.model.sample import Sample
-from adocd.model.values import OptionName, Values, flat
+from adocd.model.values import OptionName, Values, flat, of_pool
 from tests.builders import GIB
 from tests.daemon.change.rocksdb_model import SLOWDOWN, STOP, SWITCH, TRIGGER, RocksDB, database, family, opened
 from tests.daemon.steered import next_step, want
@@ -113,6 +113,18 @@ def test_what_the_law_wants_no_longer_goes_back() -> None:
     wheel.steering.forget_wishes()
     assert wheel.turn() == database(max_background_jobs=2)
     assert wheel.turn() == {}
+
+
+def test_what_the_law_turns_no_more_goes_back_but_not_what_another_of_its_knobs_carries() -> None:
+    wheel = Wheel()
+    pools = {of_pool("low"): "3", of_pool("high"): "2"}
+    size = family(write_buffer_size=32 * MIB)
+    wheel.want(pools | size | family(target_file_size_base=32 * MIB))
+    wheel.turn()
+    wheel.steering.keep_knobs({Knob.MEMTABLE_SIZE})
+    assert wheel.steering.wanted == size
+    back = {of_pool("low"): "2", of_pool("high"): "1"} | family(target_file_size_base=64 * MIB)
+    assert wheel.turn() == back
 
 
 def test_what_somebody_else_changes_meanwhile_of_their_own_is_left_alone() -> None:

@@ -12,6 +12,7 @@ from adocd.controllers import registry
 from adocd.controllers.adoc import Adoc
 from adocd.model.knob import MIB
 from adocd.model.policy import Policy
+from adocd.model.values import of_family
 from tests.daemon.harness import (
     ADOC,
     Scene,
@@ -19,6 +20,7 @@ from tests.daemon.harness import (
     outcomes,
     overflowing,
     session_of,
+    ticked_until,
     ticks,
     until,
     with_agent,
@@ -227,6 +229,56 @@ def test_a_column_family_that_is_created_anew_is_another_and_nobody_is_blamed(tm
             (first, *_) = loop.remembered.decisions
             assert str(first.detail).endswith(", or dropped the column family and created it anew")
         assert write_buffer_size(database) == str(128 * MIB), "the other family's batch stays"
+
+    with_agent(database, tmp_path, body)
+
+
+def test_a_column_family_that_was_gone_for_some_time_is_not_given_what_the_law_wanted_of_its_namesake(
+    tmp_path: Path,
+) -> None:
+    database = overflowing(tmp_path / "db")
+    measured = database.measurements
+    database.add_column_family("index")
+    measured.column_families["index"]["rocksdb.num-immutable-mem-table"] = 2
+
+    async def body(scene: Scene) -> None:
+        loop = await scene.attach(ADOC)
+        await ticks(loop, 2)
+        await until(lambda: outcomes(loop) == ["applied"], "both families are changed")
+        measured.column_families["default"]["rocksdb.num-immutable-mem-table"] = 0
+        database.drop_column_family("index")
+        await ticks(loop, 2)
+        assert {o.name for o in session_of(loop).steering.wanted if o.scope == "column_family"} == {"default"}
+        sent = len(database.executed)
+        database.add_column_family("index")
+        await ticks(loop, 2)
+        assert not [change for change in database.executed[sent:] if change.get("column_family") == "index"]
+        assert database.options.column_families["index"]["write_buffer_size"] == str(64 * MIB)
+
+    with_agent(database, tmp_path, body)
+
+
+def test_a_column_family_whose_handle_comes_back_gets_its_original_back(tmp_path: Path) -> None:
+    """While the program holds no handle the agent cannot see it, and forgets its original; its options stay tuned."""
+    database = overflowing(tmp_path / "db")
+    measured = database.measurements
+    database.add_column_family("index")
+    measured.column_families["index"]["rocksdb.num-immutable-mem-table"] = 2
+
+    def index_batch() -> str:
+        return database.options.column_families["index"]["write_buffer_size"]
+
+    async def body(scene: Scene) -> None:
+        loop = await scene.attach(ADOC)
+        await ticks(loop, 2)
+        await until(lambda: outcomes(loop) == ["applied"], "both families are changed")
+        measured.column_families["default"]["rocksdb.num-immutable-mem-table"] = 0
+        database.lose_handle("index")
+        await ticks(loop, 2)
+        assert of_family("index", "write_buffer_size") in scene.book.left(loop.id)
+        database.return_handle("index")
+        assert index_batch() == str(128 * MIB)
+        await ticked_until(loop, lambda: index_batch() == str(64 * MIB), "its original is back")
 
     with_agent(database, tmp_path, body)
 

@@ -137,6 +137,26 @@ def test_stopping_restores_every_target(tmp_path: Path) -> None:
         assert batches() == {str(64 << 20)}
 
 
+def test_a_database_that_comes_back_tuned_under_another_host_name_is_told_of(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Its id contains the host name, so that the journal's originals are not taken for its own."""
+    database = overflowing(tmp_path / "db")
+
+    async def body(fleet: Fleet) -> None:
+        with FakeAgent(tmp_path, [database], pid=1, host="first-container"):
+            await until(lambda: bool(books[fleet].due_at(database.path)), "it is tuned")
+        await until(lambda: states(fleet) == {"db": "closed"}, "its container ends")
+        (former,) = fleet.loops
+        database.reopen(keep_options=True)
+        assert former not in caplog.text
+        with FakeAgent(tmp_path, [database], pid=2, host="second-container"):
+            await until(lambda: former in caplog.text, "it is found")
+        assert "write_buffer_size (default) was 67108864" in caplog.text
+
+    with_fleet(tmp_path, body, "adoc")
+
+
 def test_panic_pauses_what_is_there_and_what_comes(tmp_path: Path) -> None:
     async def body(fleet: Fleet) -> None:
         with FakeAgent(tmp_path, [overflowing(tmp_path / "a")], pid=1) as agent:

@@ -19,6 +19,7 @@ from adocd.model.capabilities import Capabilities
 from adocd.model.database import AgentKind, Database, Info
 from adocd.model.snapshot import Counters
 from adocd.model.surroundings import Surroundings
+from adocd.probes import workers
 from adocd.probes.surroundings import SurroundingsProbe
 from tests.builders import column_family, sample
 from tests.daemon.harness import ADOC, Scene, overflowing, ticks, with_agent
@@ -127,6 +128,39 @@ def test_what_took_too_long_is_no_rate(tmp_path: Path, hang: threading.Event) ->
         assert seen.surroundings is None
         await seen.look()
         assert seen.surroundings is None
+        await measured(seen)
+
+    asyncio.run(body())
+
+
+def test_what_was_seen_before_a_look_that_hangs_is_not_shown_as_new(tmp_path: Path, hang: threading.Event) -> None:
+    async def body() -> None:
+        seen = await hanging(tmp_path, hang)
+        assert seen.surroundings is None
+        await seen.look()
+        assert seen.surroundings is None
+        hang.set()
+        await measured(seen)
+
+    asyncio.run(body())
+
+
+def test_a_look_for_which_there_is_no_thread_ends_no_observation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At a limit on the number of threads, for example of its cgroup."""
+
+    def no_thread(*_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    async def body() -> None:
+        seen = observation(tmp_path)
+        seen.opened(info(os.getpid()), database(tmp_path))
+        await measured(seen)
+        with monkeypatch.context() as at_the_limit:
+            at_the_limit.setattr(workers, "start", no_thread)
+            await seen.look()
+            assert seen.surroundings is None
         await measured(seen)
 
     asyncio.run(body())
