@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 
 import pytest
 from adocd_agent.keeper import TRIES
@@ -177,9 +178,40 @@ def test_a_restore_step_that_was_dropped_in_flight_leaves_no_restore(database: W
     assert change(database, [CHANGE], [UNDO]) == ["applied"]
     with database.hold_changes():
         revoke(database)
-        eventually(database.session._executing.locked, what="the step in flight")
+        eventually(lambda: is_executing(database), what="the step in flight")
         releaser = threading.Thread(target=lambda: revoke(database, restore=False))
         releaser.start()
         eventually(lambda: database.keeper.restore()["state"] == "none", what="the drop")
     releaser.join()
     assert database.keeper.restore()["state"] == "none"
+
+
+def is_executing(database: FakeDatabase) -> bool:
+    """Tell whether another thread is within a change."""
+    if free := database.session._executing.acquire(blocking=False):
+        database.session._executing.release()
+    return not free
+
+
+class Interrupted(FakeDatabase):
+    """Its host gets a signal in the middle of a call."""
+
+    def __init__(self) -> None:
+        self.handlers: list[Callable[[], None]] = []
+        super().__init__()
+
+    def call(self, change: Json) -> str | None:
+        """See Database."""
+        while self.handlers:
+            self.handlers.pop()()
+        return super().call(change)
+
+
+def test_a_signal_handler_may_detach_in_the_middle_of_the_restore_at_exit() -> None:
+    database = Interrupted()
+    assert change(database, [CHANGE], [UNDO]) == ["applied"]
+    database.handlers.append(database.keeper.restore_now)
+    threading.Thread(target=database.keeper.restore_now, daemon=True).start()
+    assert restored(database)["errors"] == []
+    assert value(database) == "67108864"
+    database.close()

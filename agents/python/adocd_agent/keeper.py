@@ -40,7 +40,7 @@ class LeaseKeeper:
     `now` returns the time; `executing` admits one change at a time and is taken before the keeper's own lock.
     """
 
-    def __init__(self, subject: Subject, now: Callable[[], Times], executing: threading.Lock) -> None:
+    def __init__(self, subject: Subject, now: Callable[[], Times], executing: threading.RLock) -> None:
         self._subject = subject
         self._now = now
         self._executing = executing

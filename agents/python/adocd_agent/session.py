@@ -33,7 +33,7 @@ class DatabaseSession:
         self.name = name
         self.events = EventRing(clock)
         self.snapshots = SnapshotCache(self._take, clock)
-        self._executing = threading.Lock()
+        self._executing = threading.RLock()
         self._lock = threading.RLock()
         self._clock = clock
         self._closed = threading.Event()
