@@ -57,6 +57,19 @@ def test_a_database_that_is_only_dropped_is_let_go(scene: Scene) -> None:
         scene.ask("close")
 
 
+def test_a_database_that_is_only_dropped_is_restored_before(scene: Scene) -> None:
+    """The agent has the last handles, so nobody else could."""
+    scene.ask("open", "second")
+    second = family("second", write_buffer_size="4194304"), back(family("second", write_buffer_size="67108864"))
+    with scene.client() as client:
+        db = client.only_database()["id"]
+        client.change(db, client.acquire(db), [CHANGE, second[0]], [UNDO, second[1]]).ok()
+        assert persisted(scene.path) == {"4194304"}
+        scene.ask("forget")
+        eventually(lambda: scene.program.try_ask("open_plain", scene.path) == "ok", what="the LOCK to be free")
+        assert persisted(scene.path) == {"67108864"}
+
+
 def test_a_handle_that_the_host_closes_is_unlisted(scene: Scene) -> None:
     scene.ask("open", "second")
     with scene.client() as client:
@@ -143,17 +156,16 @@ def test_options_are_given_back_when_the_process_ends(scene: Scene) -> None:
     with scene.client() as client:
         db = client.only_database()["id"]
         client.change(db, client.acquire(db), [CHANGE], [UNDO]).ok()
-    assert persisted(scene.path) == "4194304"
+    assert persisted(scene.path) == {"4194304"}
     assert scene.program.finish() == 0
-    assert persisted(scene.path) == "67108864"
+    assert persisted(scene.path) == {"67108864"}
     assert not scene.socket_path.exists()
 
 
-def persisted(path: Path) -> str:
-    """Read the write buffer's size that a program finds which loads the newest OPTIONS file."""
+def persisted(path: Path) -> set[str]:
+    """Read the write buffers' sizes that a program finds which loads the newest OPTIONS file."""
     newest = max(path.glob("OPTIONS-*"), key=lambda file: file.name)
-    (size,) = re.findall(r"^ *write_buffer_size=(\d+)$", newest.read_text(), re.M)
-    return str(size)
+    return set(re.findall(r"^ *write_buffer_size=(\d+)$", newest.read_text(), re.M))
 
 
 def test_two_databases_in_one_process(scene: Scene) -> None:

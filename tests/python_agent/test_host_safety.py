@@ -140,9 +140,9 @@ def test_detach_never_fails(tmp_path: Path) -> None:
     said = run(
         tmp_path,
         """
-        import adocd_agent.attachment as module
-        def fails(session): raise OSError(24, "Too many open files")
-        module.give_back = fails
+        from adocd_agent.keeper import LeaseKeeper
+        def fails(*_): raise OSError(24, "Too many open files")
+        LeaseKeeper.restore_now = fails
         db, options = opened()
         attachment = adocd_agent.attach(db, options)
         attachment.detach()

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any
 
 from adocd_agent.problems import Mistake
-from adocd_agent.process_agent import ProcessAgent, give_back
+from adocd_agent.process_agent import ProcessAgent
 from adocd_agent.rocksdict_database import RocksdictDatabase
 from adocd_agent.run_dir import CannotListen
 from adocd_agent.session import DatabaseSession
@@ -60,9 +60,9 @@ class Attachment:
         if session is None or agent is None:
             return
         if threading.current_thread().name.startswith(THREADS):  # a destructor that ran on a thread of ours
-            threading.Thread(target=_let_go, args=(agent, session), name=f"{THREADS}detach", daemon=True).start()
+            threading.Thread(target=agent.let_go, args=(session,), name=f"{THREADS}detach", daemon=True).start()
         else:
-            _let_go(agent, session)
+            agent.let_go(session)
 
 
 def attach(db: Any, options: Any = None, column_families: Mapping[str, Any] | None = None) -> Attachment:
@@ -105,14 +105,6 @@ def _attach(db: Any, options: Any, families: Mapping[str, Any], rocksdict: Any) 
             _agents[:] = [agent]
         session = agent.add(RocksdictDatabase(db, options, families, agent.pools))
         return Attachment(session, agent.socket_path, None)
-
-
-def _let_go(agent: ProcessAgent, session: DatabaseSession) -> None:
-    """Restore a database's options and release it, whatever happens: no error here must reach the program."""
-    with contextlib.suppress(Exception):  # closed, or out of descriptors, memory or threads
-        give_back(session)
-    with contextlib.suppress(Exception):
-        agent.remove(session)
 
 
 def _agent_here() -> ProcessAgent | None:

@@ -67,14 +67,19 @@ class RocksdictDatabase:
         held = self._held.get(DEFAULT)
         return held is not None and held.thing is not None and not _is_closed(held.thing)
 
-    def _let_go(self) -> bool:
-        """Drop column-family handles that are closed or unused by the host; true if the database's own is."""
+    def _is_dropped(self) -> bool:
+        """Whether the host uses the database no more; drops the handles of column families that it closed or dropped.
+
+        Those that it dropped with the database stay, because the restore before the end needs them.
+        """
         with self._lock:
+            default = self._held.get(DEFAULT)
+            if default is None or default.is_alone():
+                return True
             for name, held in list(self._held.items()):
                 if name != DEFAULT and (held.is_alone() or _is_closed(held.thing)):
                     self._held.pop(name).drop()
-            default = self._held.get(DEFAULT)
-            return default is None or default.is_alone()
+            return False
 
     @contextlib.contextmanager
     def _using(self) -> Iterator[Any]:
@@ -162,7 +167,7 @@ class RocksdictDatabase:
 
     def look(self) -> None:
         """See Database."""
-        if self._let_go():
+        if self._is_dropped():
             raise DatabaseClosed
         with self._using() as db:
             self._measurements.look(db)
