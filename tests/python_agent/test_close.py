@@ -124,13 +124,13 @@ def test_detach_gives_the_options_back(scene: Scene) -> None:
         db = described["id"]
         steps = client.change(db, client.acquire(db), [CHANGE, threads("low", low + 2)], plan).ok()["steps"]
         assert [step["outcome"] for step in steps] == ["applied"] * 2
-        scene.ask("detach")
-        scene.ask("detach")
+        scene.ask("detach", 0)
+        scene.ask("detach", 0)
         assert client.databases() == []
         scene.ask("attach")
         options = client.snapshot(client.only_database()["id"])["options"]
         assert options["column_families"]["default"]["write_buffer_size"] == "67108864"
-        assert options["thread_pools"]["low"] == low, "whatever its condition: nobody is there later"
+        assert options["thread_pools"]["low"] == low, "though its condition never holds: nobody is there later"
 
 
 def test_thread_pools_are_given_back_at_close(scene: Scene) -> None:

@@ -15,7 +15,7 @@ from tests.python_agent.sessions import CHANGE, NAME, UNDO, Json, Watched, chang
 from tests.python_agent.test_thread_pools import SlowPools
 from tests.support.changes import back, family, threads
 from tests.support.fake_database import FakeDatabase
-from tests.support.waiting import eventually
+from tests.support.waiting import PATIENCE_S, eventually
 
 # --- calls that fail ------------------------------------------------------------------------------------------------
 
@@ -105,6 +105,36 @@ def test_the_restore_at_detach_goes_on_as_well() -> None:
     [error] = database.keeper.restore()["errors"]
     assert "Too many open files" in error
     database.close()
+
+
+# --- the restore at detach ------------------------------------------------------------------------------------------
+
+LEVEL0 = "rocksdb.num-files-at-level0"
+
+
+def staged(database: FakeDatabase, files: int) -> None:
+    """Change an option that is restored once level 0 has fewer than 20 files; it has `files` now."""
+    database.measurements.column_families["default"][LEVEL0] = files
+    assert change(database, [CHANGE], [back(UNDO["change"], when=("default", LEVEL0, 20))]) == ["applied"]
+
+
+def test_the_restore_at_detach_waits_for_its_conditions(database: Watched) -> None:
+    """The program may go on writing: an original stop trigger below the files of level 0 would stop it at once."""
+    staged(database, files=30)
+    detaching = threading.Thread(target=database.keeper.restore_now, args=(PATIENCE_S,))
+    detaching.start()
+    eventually(lambda: database.keeper.restore()["state"] == "waiting", what="the wait")
+    assert value(database) == "4194304"
+    database.measurements.column_families["default"][LEVEL0] = 19
+    detaching.join()
+    assert value(database) == "67108864"
+
+
+def test_the_restore_at_detach_does_not_wait_for_ever(database: Watched) -> None:
+    staged(database, files=30)
+    database.keeper.restore_now(0.1)
+    assert database.keeper.restore()["state"] == "done"
+    assert value(database) == "67108864"
 
 
 # --- what is whose --------------------------------------------------------------------------------------------------

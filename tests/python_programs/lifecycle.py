@@ -8,7 +8,7 @@ first. Attaches the agent to every database it opens, unless told otherwise.
     open_read_only PATH                  opens for reading, attached
     attach PATH                          attaches the agent to an open database once more
     attach_alone PATH                    the same without its other column families
-    detach PATH                          ends that attachment
+    detach PATH [SECONDS]                ends that attachment; waits so long for the conditions of a restore plan
     reopen_with_the_same_options PATH    their Statistics go on
     close PATH                           closes the handles, then the database
     forget PATH                          drops the handles and the database without closing them
@@ -129,10 +129,10 @@ def attach_alone(path: str) -> str:
     return database.attachment.error or ""
 
 
-def detach(path: str) -> None:
+def detach(path: str, seconds: str = "10") -> None:
     attachment = OPEN[path].attachment
     if attachment is not None:
-        attachment.detach()
+        attachment.detach(float(seconds))
 
 
 def reopen_with_the_same_options(path: str) -> None:

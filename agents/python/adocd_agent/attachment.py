@@ -18,6 +18,9 @@ from adocd_agent.rocksdict_database import RocksdictDatabase
 from adocd_agent.run_dir import CannotListen
 from adocd_agent.session import DatabaseSession
 
+DETACH_WAIT_S = 10.0
+"""How long a detach waits at most for the conditions of a restore plan, such as a level 0 that has to shrink first."""
+
 
 class Attachment:
     """What `attach` returns. A context manager; leaving it detaches."""
@@ -50,8 +53,10 @@ class Attachment:
         if session is not None and _agent_here() is not None and not session.closed:
             _database_of(session).add_column_family(name, handle)
 
-    def detach(self) -> None:
+    def detach(self, wait_s: float = DETACH_WAIT_S) -> None:
         """Restore what a lease changed, and release the database. Does nothing the second time, nor in a fork.
+
+        The program may go on writing, so this waits for the conditions of the restore plan, but at most `wait_s`.
 
         Takes no lock that the caller may hold, because a destructor or a signal handler may call it at any time.
         """
@@ -60,9 +65,9 @@ class Attachment:
         if session is None or agent is None:
             return
         if threading.current_thread().name.startswith(THREADS):  # a destructor that ran on a thread of ours
-            threading.Thread(target=agent.let_go, args=(session,), name=f"{THREADS}detach", daemon=True).start()
+            threading.Thread(target=agent.let_go, args=(session, wait_s), name=f"{THREADS}detach", daemon=True).start()
         else:
-            agent.let_go(session)
+            agent.let_go(session, wait_s)
 
 
 def attach(db: Any, options: Any = None, column_families: Mapping[str, Any] | None = None) -> Attachment:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -127,17 +128,24 @@ class LeaseKeeper:
         with self._lock:
             return self._machine.restore()._asdict()
 
-    def restore_now(self) -> None:
-        """Execute the rest of the plan on this thread, whatever its conditions, because it cannot run later."""
+    def restore_now(self, wait_s: float = 0.0) -> None:
+        """Execute the rest of the plan on this thread, because it cannot run later.
+
+        For at most `wait_s` it waits for the conditions of steps; after that it executes them all the same.
+        """
+        deadline_s = time.monotonic() + wait_s
         with self._news:
             self._closed = True  # this thread executes now, and no other
             self._news.notify_all()
             self._machine.end()
         while True:
-            with self._lock:
-                step = self._machine.due(_unreadable)
-            if step is None:
-                return
+            with self._news:
+                step = self._due_step() if time.monotonic() < deadline_s else self._machine.due(_unreadable)
+                if step is None:
+                    if not self._machine.is_restoring:
+                        return
+                    self._news.wait(LOOK_S)
+                    continue
             self._try_step(step)
 
     def _refuse_when_closed(self) -> None:

@@ -64,11 +64,14 @@ class ProcessAgent:
             self._sessions[session.name] = session
         return session
 
-    def let_go(self, session: DatabaseSession) -> None:
-        """Restore a database's options if it is open, and release it; no error here must reach the program."""
+    def let_go(self, session: DatabaseSession, wait_s: float = 0.0) -> None:
+        """Restore a database's options if it is open, and release it; no error here must reach the program.
+
+        `wait_s` is how long the conditions of the restore plan may take.
+        """
         with contextlib.suppress(Exception):  # closed meanwhile, or out of descriptors, memory or threads
             if not session.closed:
-                session.keeper.restore_now()
+                session.keeper.restore_now(wait_s)
         with contextlib.suppress(Exception):
             self.remove(session)
 
