@@ -137,6 +137,54 @@ def test_the_restore_at_detach_does_not_wait_for_ever(database: Watched) -> None
     assert value(database) == "67108864"
 
 
+# --- a full file system ---------------------------------------------------------------------------------------------
+
+FULL = "less than 8 MiB are free"
+
+
+def test_a_restore_waits_for_space(database: Watched) -> None:
+    assert change(database, [CHANGE], [UNDO]) == ["applied"]
+    database.lacking = FULL
+    revoke(database)
+    eventually(lambda: database.keeper.restore()["waiting_for"] == FULL, what="the wait")
+    assert value(database) == "4194304"
+    database.lacking = None
+    assert restored(database)["errors"] == []
+    assert value(database) == "67108864"
+
+
+def test_a_restore_waits_for_no_space_where_it_writes_nothing(database: Watched) -> None:
+    """Thread pools are in no file; what is in force, or gone, is not written again."""
+    database.add_column_family("short")
+    gone, undo_gone = family("short", write_buffer_size="4194304"), back(family("short", write_buffer_size="67108864"))
+    plan = [back(threads("low", 1)), UNDO, undo_gone]
+    assert change(database, [threads("low", 6), CHANGE, gone], plan) == ["applied"] * 3
+    database.set_option("write_buffer_size", "67108864", "default")
+    database.drop_column_family("short")
+    database.lacking = FULL
+    revoke(database)
+    restored(database)
+    assert database.options.thread_pools["low"] == 1
+
+
+def test_what_may_be_in_force_though_the_file_lacks_it_waits_for_space(database: Watched) -> None:
+    unpersisted(database)
+    assert change(database, [CHANGE], [UNDO]) == ["error"]
+    database.lacking = FULL
+    revoke(database)
+    eventually(lambda: database.keeper.restore()["state"] == "waiting", what="the wait")
+    database.lacking = None
+    assert restored(database)["errors"] == []
+
+
+def test_the_restore_at_the_end_of_the_process_waits_for_no_space(database: Watched) -> None:
+    """RocksDB takes the originals all the same, and is not asked later."""
+    assert change(database, [CHANGE], [UNDO]) == ["applied"]
+    database.lacking = FULL
+    database.keeper.restore_now()
+    assert value(database) == "67108864"
+
+
 # --- what is whose --------------------------------------------------------------------------------------------------
 
 

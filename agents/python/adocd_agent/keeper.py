@@ -28,6 +28,9 @@ class Subject(Protocol):
     def property_value(self, column_family: str, name: str) -> int | None:
         """Return the current value of a column family's property, None when it cannot be read."""
 
+    def lack_of_space(self, change: Json) -> str | None:
+        """Say in one sentence that there is no room for what RocksDB writes at this change; None if there is."""
+
     def undo(self, change: Json) -> dict[str, Json]:
         """Execute the change of a restore step and return its step result."""
 
@@ -131,7 +134,7 @@ class LeaseKeeper:
     def restore_now(self, wait_s: float = 0.0) -> None:
         """Execute the rest of the plan on this thread, because it cannot run later.
 
-        For at most `wait_s` it waits for the conditions of steps; after that it executes them all the same.
+        For at most `wait_s` it waits for what steps wait for; after that it executes them all the same.
         """
         deadline_s = time.monotonic() + wait_s
         with self._news:
@@ -209,9 +212,9 @@ class LeaseKeeper:
         return None if left_s is None else max(0.001, min(LOOK_S, left_s))
 
     def _due_step(self) -> PlanStep[Json] | None:
-        """Return the due step, once its condition could be read or reading it has failed often enough."""
+        """Return the due step, once it could be seen that it is due, or seeing that has failed often enough."""
         try:
-            return self._machine.due(self._subject.property_value)
+            return self._machine.due(self._subject.property_value, self._subject.lack_of_space)
         except DatabaseClosed:
             return None
         except Exception:  # as in _try_step

@@ -18,6 +18,7 @@ from typing import Any
 
 from adocd_agent.capabilities import Capabilities
 from adocd_agent.catalogue import DATABASE_OPTIONS_SHOWN, FAMILY_OPTIONS_SHOWN, ROCKSDICT
+from adocd_agent.disk_space import lack_of_space
 from adocd_agent.held import HeldObject
 from adocd_agent.measurements import DEFAULT, Measurements, property_value
 from adocd_agent.option_state import Name, OptionState
@@ -185,6 +186,10 @@ class RocksdictDatabase:
         if handle is None or column_family not in self._file.read().column_families:
             return None
         return property_value(handle, name)
+
+    def lack_of_space(self) -> str | None:
+        """See Database."""
+        return lack_of_space([self.path, os.path.dirname(self._log_path)])
 
     # --- changes --------------------------------------------------------------------------------------------
 

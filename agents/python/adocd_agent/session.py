@@ -207,6 +207,20 @@ class DatabaseSession:
         """Return a column family's property, as a restore condition reads it."""
         return self.database.property_value(column_family, name)
 
+    def lack_of_space(self, change: Json) -> str | None:
+        """Say why a restore step waits: RocksDB would write OPTIONS and LOG, and there is no room for them.
+
+        A step that is in force already writes nothing, nor does one for a column family that was dropped.
+        """
+        lack = self.database.lack_of_space() if change["scope"] in ("column_family", "database") else None
+        if lack is None:
+            return None
+        current = self._current(fresh=True)
+        with self._lock:
+            targets = wanted(change).items()
+            writes = any(name in self._unsure or current.get(name) not in (None, value) for name, value in targets)
+        return lack if writes else None
+
     def execute(self, change: Json, *, repeat: bool = False) -> dict[str, Json]:
         """Make one call, unless every value is already in force, and read back the result.
 
