@@ -223,3 +223,24 @@ def test_a_column_family_of_a_name_that_was_dropped(scene: Scene) -> None:
         properties = client.fresh_snapshot(db)["column_families"]["again"]["properties"]
         assert properties["rocksdb.num-files-at-level0"] == 1, "the new one's"
     assert "no column family" in scene.program.try_ask("hand_over", scene.path, "missing", "again")
+
+
+def test_a_column_family_of_a_name_that_was_dropped_has_its_own_originals(scene: Scene) -> None:
+    """Even if nobody asked while there was none of that name."""
+    scene.ask("open", "again")
+    with scene.client() as client:
+        db = client.only_database()["id"]
+        change = family("again", write_buffer_size="4194304")
+        undo = back(family("again", write_buffer_size="67108864"))
+        client.change(db, client.acquire(db), [change], [undo]).ok()
+        scene.ask("hand_over", "again", "again")
+        assert original(client, "again") == "67108864", "it is the same one still"
+        scene.ask("drop_cf", "again")
+        scene.ask("create_cf", "again", "write_buffer_size=1048576")
+        assert original(client, "again") == "1048576"
+
+
+def original(client: AgentClient, name: str) -> str:
+    """Read the original size of a column family's write buffers."""
+    found = client.database(client.only_database()["id"])["originals"]["column_families"][name]
+    return str(found["write_buffer_size"])

@@ -12,7 +12,8 @@ first. Attaches the agent to every database it opens, unless told otherwise.
     reopen_with_the_same_options PATH    their Statistics go on
     close PATH                           closes the handles, then the database
     forget PATH                          drops the handles and the database without closing them
-    create_cf PATH CF, drop_cf PATH CF   the agent gets the handle of a new column family
+    create_cf PATH CF [NAME=VALUE ...]   the agent gets the handle of the new column family
+    drop_cf PATH CF
     hand_over PATH NAME CF               tells the agent that the handle of CF is NAME's
     put PATH N [CF] [BYTES]              N keys of BYTES (100) each, random order
     flush PATH [CF]
@@ -154,9 +155,9 @@ def forget(path: str) -> None:
     gc.collect()
 
 
-def create_cf(path: str, name: str) -> None:
+def create_cf(path: str, name: str, *words: str) -> None:
     database = OPEN[path]
-    handle = database.db.create_column_family(name, _options({}))
+    handle = database.db.create_column_family(name, _options(dict(word.split("=", 1) for word in words)))
     database.families[name] = handle
     if database.attachment is not None:
         database.attachment.add_column_family(name, handle)

@@ -51,7 +51,10 @@ class Attachment:
         _require_rdict(handle, "handle")
         session = self._session
         if session is not None and _agent_here() is not None and not session.closed:
-            _database_of(session).add_column_family(name, handle)
+            database = _database_of(session)
+            if not database.is_known(name, handle):
+                session.forget_column_family(name)
+            database.add_column_family(name, handle)
 
     def detach(self, wait_s: float = DETACH_WAIT_S) -> None:
         """Restore what a lease changed, and release the database. Does nothing the second time, nor in a fork.

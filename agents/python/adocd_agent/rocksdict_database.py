@@ -28,6 +28,7 @@ from adocd_agent.thread_pools import ThreadPools
 
 Json = Any
 SETTLE_LOOK_S, SETTLED_LOOKS, SETTLE_WITHIN_S = 0.01, 5, 0.5
+VERSION_TRIES = 10
 
 
 class RocksdictDatabase:
@@ -62,6 +63,15 @@ class RocksdictDatabase:
             raise Mistake(f"the database has no column family {name!r}")
         with self._lock:
             self._held[name] = HeldObject(handle)  # in place of the one of a family of that name that was dropped
+
+    def is_known(self, name: str, handle: Any) -> bool:
+        """Whether it is a handle of the column family that has this name here, and not of a newer one of that name.
+
+        One whose handle the host has closed or dropped is known no more.
+        """
+        with self._lock:
+            held = self._held.get(name)
+            return name == DEFAULT or (held is not None and _are_of_one_family(held.thing, handle))
 
     def is_open(self) -> bool:
         """See Database."""
@@ -223,6 +233,25 @@ def _settled(pools: ThreadPools) -> dict[str, int]:
         before, sizes = sizes, pools.originals()
         unchanged = unchanged + 1 if sizes == before else 0
     return sizes
+
+
+def _are_of_one_family(one: Any, other: Any) -> bool:
+    """Whether both handles show the same version: RocksDB numbers those of all column families by one counter."""
+    try:
+        for _ in range(VERSION_TRIES):
+            before = _version(one)
+            if _version(other) == before:
+                return True
+            if _version(one) == before:  # no flush or compaction made a new one between the readings
+                return False
+    except Exception:  # rocksdict raises Exception itself: one is closed
+        return False
+    return True  # a family that was dropped does not get new ones all the time
+
+
+def _version(handle: Any) -> str:
+    """Return the first line about a column family's table files, which has the number of its version."""
+    return str(handle.property_value("rocksdb.sstables")).partition("\n")[0]
 
 
 def _is_closed(handle: Any) -> bool:

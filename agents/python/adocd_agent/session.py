@@ -133,12 +133,17 @@ class DatabaseSession:
             known = self.originals.column_families
             for family in list(known):
                 if family not in current.column_families:
-                    del known[family]
-                    for names in (self._leased, self._unsure):
-                        names.difference_update([name for name in names if name[:2] == ("column_family", family)])
+                    self.forget_column_family(family)
             for family, values in current.column_families.items():
                 known.setdefault(family, dict(values))
         return current
+
+    def forget_column_family(self, family: str) -> None:
+        """Forget the originals of one that was dropped: if there is another of its name, they are read anew."""
+        with self._lock:
+            self.originals.column_families.pop(family, None)
+            for names in (self._leased, self._unsure):
+                names.difference_update([name for name in names if name[:2] == ("column_family", family)])
 
     # --- changes --------------------------------------------------------------------------------------------
 

@@ -1,0 +1,39 @@
+"""What the agent makes of the handles that the host gives it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import rocksdict
+from adocd_agent.rocksdict_database import RocksdictDatabase
+from adocd_agent.thread_pools import ThreadPools
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Iterator[Any]:
+    """Open a database for writing."""
+    opened = rocksdict.Rdict(str(tmp_path / "db"), rocksdict.Options(raw_mode=True))
+    yield opened
+    opened.close()
+
+
+def serving(db: Any, **families: Any) -> RocksdictDatabase:
+    return RocksdictDatabase(db, None, families, ThreadPools(rocksdict.Env))
+
+
+def test_a_second_handle_is_told_from_a_second_column_family_of_its_name(db: Any) -> None:
+    first = db.create_column_family("again", rocksdict.Options(raw_mode=True))
+    database = serving(db, again=first)
+    first[b"key"] = b"value"
+    first.flush()
+    assert database.is_known("again", db.get_column_family("again"))
+    db.drop_column_family("again")
+    second = db.create_column_family("again", rocksdict.Options(raw_mode=True))
+    assert not database.is_known("again", second)
+    database.add_column_family("again", second)
+    assert database.is_known("again", second)
+    second.close()
+    first.close()
