@@ -43,7 +43,7 @@ class RocksdictDatabase:
         self.path = os.path.realpath(db.path())
         self.db_identity = _read_identity(self.path)
         self.opened_monotonic_s = time.monotonic()
-        self.writable = has_lock(self.path)
+        self.writable = has_lock(self.path) and not _only_reads(db)
         self._file = OptionsReader(self.path)
         configured = self._file.read(fresh=True).database
         self._log_path = log_path(self.path, configured.get("db_log_dir") or self.path)
@@ -233,6 +233,19 @@ def _settled(pools: ThreadPools) -> dict[str, int]:
         before, sizes = sizes, pools.originals()
         unchanged = unchanged + 1 if sizes == before else 0
     return sizes
+
+
+def _only_reads(db: Any) -> bool:
+    """Whether this is a read-only or secondary instance, beside one of the same process that writes and has the LOCK.
+
+    RocksDB refuses to ingest no files at all before it does anything, and such an instance names another reason. It
+    does not refuse SetOptions: that would write an OPTIONS file into the writer's directory.
+    """
+    try:
+        db.ingest_external_file([])
+    except Exception as error:  # rocksdict raises Exception itself, with RocksDB's words
+        return "Not supported" in str(error)
+    return False
 
 
 def _are_of_one_family(one: Any, other: Any) -> bool:
