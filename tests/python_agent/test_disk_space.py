@@ -28,7 +28,7 @@ def test_eight_mebibytes_are_enough(
     monkeypatch: pytest.MonkeyPatch, uid: int, seen: os.statvfs_result, lacks: bool
 ) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: uid)
-    monkeypatch.setattr(os, "statvfs", lambda directory: seen)
+    monkeypatch.setattr(os, "statvfs", lambda _: seen)
     assert (lack_of_space(["/db"]) is not None) == lacks
 
 
