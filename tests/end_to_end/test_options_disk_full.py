@@ -179,7 +179,7 @@ def native_on_a_full_disk(scene: Scene) -> None:
 
 
 def python_on_a_full_disk(scene: Scene) -> None:
-    """The value is in force, and cannot be read back: it is read from the OPTIONS file."""
+    """The value is in force, and cannot be read back: it is read from the OPTIONS file. So the restore waits."""
     inside = full_disk.seen_by(scene.program.pid, scene.directory)
     full_disk.fill(inside)
     step = scene.change(CHANGE)
@@ -188,8 +188,9 @@ def python_on_a_full_disk(scene: Scene) -> None:
     assert step["read_back"] == {"write_buffer_size": ORIGINAL}
     refused = scene.agent.change(scene.db, scene.epoch, [family(max_write_buffer_number="5")], []).refused(422)
     assert refused["code"] == "plan_incomplete"
-    full_disk.make_room(inside)
     scene.release()
+    assert "MiB are free" in scene.restore_is("waiting")["waiting_for"]
+    full_disk.make_room(inside)
     assert scene.restore_is("done")["errors"] == []
     assert scene.value() == ORIGINAL
     assert scene.write() == "ok"

@@ -57,6 +57,19 @@ def test_a_database_that_is_only_dropped_is_let_go(scene: Scene) -> None:
         scene.ask("close")
 
 
+def test_a_database_that_is_only_dropped_is_restored_before(scene: Scene) -> None:
+    """The agent has the last handles, so nobody else could."""
+    scene.ask("open", "second")
+    second = family("second", write_buffer_size="4194304"), back(family("second", write_buffer_size="67108864"))
+    with scene.client() as client:
+        db = client.only_database()["id"]
+        client.change(db, client.acquire(db), [CHANGE, second[0]], [UNDO, second[1]]).ok()
+        assert persisted(scene.path) == {"4194304"}
+        scene.ask("forget")
+        eventually(lambda: scene.program.try_ask("open_plain", scene.path) == "ok", what="the LOCK to be free")
+        assert persisted(scene.path) == {"67108864"}
+
+
 def test_a_handle_that_the_host_closes_is_unlisted(scene: Scene) -> None:
     scene.ask("open", "second")
     with scene.client() as client:
@@ -111,13 +124,13 @@ def test_detach_gives_the_options_back(scene: Scene) -> None:
         db = described["id"]
         steps = client.change(db, client.acquire(db), [CHANGE, threads("low", low + 2)], plan).ok()["steps"]
         assert [step["outcome"] for step in steps] == ["applied"] * 2
-        scene.ask("detach")
-        scene.ask("detach")
+        scene.ask("detach", 0)
+        scene.ask("detach", 0)
         assert client.databases() == []
         scene.ask("attach")
         options = client.snapshot(client.only_database()["id"])["options"]
         assert options["column_families"]["default"]["write_buffer_size"] == "67108864"
-        assert options["thread_pools"]["low"] == low, "whatever its condition: nobody is there later"
+        assert options["thread_pools"]["low"] == low, "though its condition never holds: nobody is there later"
 
 
 def test_thread_pools_are_given_back_at_close(scene: Scene) -> None:
@@ -143,17 +156,16 @@ def test_options_are_given_back_when_the_process_ends(scene: Scene) -> None:
     with scene.client() as client:
         db = client.only_database()["id"]
         client.change(db, client.acquire(db), [CHANGE], [UNDO]).ok()
-    assert persisted(scene.path) == "4194304"
+    assert persisted(scene.path) == {"4194304"}
     assert scene.program.finish() == 0
-    assert persisted(scene.path) == "67108864"
+    assert persisted(scene.path) == {"67108864"}
     assert not scene.socket_path.exists()
 
 
-def persisted(path: Path) -> str:
-    """Read the write buffer's size that a program finds which loads the newest OPTIONS file."""
+def persisted(path: Path) -> set[str]:
+    """Read the write buffers' sizes that a program finds which loads the newest OPTIONS file."""
     newest = max(path.glob("OPTIONS-*"), key=lambda file: file.name)
-    (size,) = re.findall(r"^ *write_buffer_size=(\d+)$", newest.read_text(), re.M)
-    return str(size)
+    return set(re.findall(r"^ *write_buffer_size=(\d+)$", newest.read_text(), re.M))
 
 
 def test_two_databases_in_one_process(scene: Scene) -> None:
@@ -211,3 +223,24 @@ def test_a_column_family_of_a_name_that_was_dropped(scene: Scene) -> None:
         properties = client.fresh_snapshot(db)["column_families"]["again"]["properties"]
         assert properties["rocksdb.num-files-at-level0"] == 1, "the new one's"
     assert "no column family" in scene.program.try_ask("hand_over", scene.path, "missing", "again")
+
+
+def test_a_column_family_of_a_name_that_was_dropped_has_its_own_originals(scene: Scene) -> None:
+    """Even if nobody asked while there was none of that name."""
+    scene.ask("open", "again")
+    with scene.client() as client:
+        db = client.only_database()["id"]
+        change = family("again", write_buffer_size="4194304")
+        undo = back(family("again", write_buffer_size="67108864"))
+        client.change(db, client.acquire(db), [change], [undo]).ok()
+        scene.ask("hand_over", "again", "again")
+        assert original(client, "again") == "67108864", "it is the same one still"
+        scene.ask("drop_cf", "again")
+        scene.ask("create_cf", "again", "write_buffer_size=1048576")
+        assert original(client, "again") == "1048576"
+
+
+def original(client: AgentClient, name: str) -> str:
+    """Read the original size of a column family's write buffers."""
+    found = client.database(client.only_database()["id"])["originals"]["column_families"][name]
+    return str(found["write_buffer_size"])

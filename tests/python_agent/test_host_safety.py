@@ -136,13 +136,29 @@ def test_a_signal_handler_may_detach_within_an_attach(tmp_path: Path) -> None:
     assert said == "done\n"
 
 
+def test_a_detach_waits_for_conditions_and_the_end_of_the_process_does_not(tmp_path: Path) -> None:
+    said = run(
+        tmp_path,
+        """
+        databases, attachments = [], []
+        for name in ("detached", "left"):
+            db, options = opened(name)
+            databases.append(db)
+            attachments.append(adocd_agent.attach(db, options))
+            attachments[-1]._session.keeper.restore_now = lambda wait_s, name=name: print(name, wait_s)
+        attachments[0].detach()
+        """,
+    )
+    assert said == "detached 10.0\nleft 0.0\n"
+
+
 def test_detach_never_fails(tmp_path: Path) -> None:
     said = run(
         tmp_path,
         """
-        import adocd_agent.attachment as module
-        def fails(session): raise OSError(24, "Too many open files")
-        module.give_back = fails
+        from adocd_agent.keeper import LeaseKeeper
+        def fails(*_): raise OSError(24, "Too many open files")
+        LeaseKeeper.restore_now = fails
         db, options = opened()
         attachment = adocd_agent.attach(db, options)
         attachment.detach()

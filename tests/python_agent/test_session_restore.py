@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 
 import pytest
 from adocd_agent.keeper import TRIES
@@ -14,7 +15,7 @@ from tests.python_agent.sessions import CHANGE, NAME, UNDO, Json, Watched, chang
 from tests.python_agent.test_thread_pools import SlowPools
 from tests.support.changes import back, family, threads
 from tests.support.fake_database import FakeDatabase
-from tests.support.waiting import eventually
+from tests.support.waiting import PATIENCE_S, eventually
 
 # --- calls that fail ------------------------------------------------------------------------------------------------
 
@@ -106,6 +107,84 @@ def test_the_restore_at_detach_goes_on_as_well() -> None:
     database.close()
 
 
+# --- the restore at detach ------------------------------------------------------------------------------------------
+
+LEVEL0 = "rocksdb.num-files-at-level0"
+
+
+def staged(database: FakeDatabase, files: int) -> None:
+    """Change an option that is restored once level 0 has fewer than 20 files; it has `files` now."""
+    database.measurements.column_families["default"][LEVEL0] = files
+    assert change(database, [CHANGE], [back(UNDO["change"], when=("default", LEVEL0, 20))]) == ["applied"]
+
+
+def test_the_restore_at_detach_waits_for_its_conditions(database: Watched) -> None:
+    """The program may go on writing: an original stop trigger below the files of level 0 would stop it at once."""
+    staged(database, files=30)
+    detaching = threading.Thread(target=database.keeper.restore_now, args=(PATIENCE_S,))
+    detaching.start()
+    eventually(lambda: database.keeper.restore()["state"] == "waiting", what="the wait")
+    assert value(database) == "4194304"
+    database.measurements.column_families["default"][LEVEL0] = 19
+    detaching.join()
+    assert value(database) == "67108864"
+
+
+def test_the_restore_at_detach_does_not_wait_for_ever(database: Watched) -> None:
+    staged(database, files=30)
+    database.keeper.restore_now(0.1)
+    assert database.keeper.restore()["state"] == "done"
+    assert value(database) == "67108864"
+
+
+# --- a full file system ---------------------------------------------------------------------------------------------
+
+FULL = "less than 8 MiB are free"
+
+
+def test_a_restore_waits_for_space(database: Watched) -> None:
+    assert change(database, [CHANGE], [UNDO]) == ["applied"]
+    database.lacking = FULL
+    revoke(database)
+    eventually(lambda: database.keeper.restore()["waiting_for"] == FULL, what="the wait")
+    assert value(database) == "4194304"
+    database.lacking = None
+    assert restored(database)["errors"] == []
+    assert value(database) == "67108864"
+
+
+def test_a_restore_waits_for_no_space_where_it_writes_nothing(database: Watched) -> None:
+    """Thread pools are in no file; what is in force, or gone, is not written again."""
+    database.add_column_family("short")
+    gone, undo_gone = family("short", write_buffer_size="4194304"), back(family("short", write_buffer_size="67108864"))
+    plan = [back(threads("low", 1)), UNDO, undo_gone]
+    assert change(database, [threads("low", 6), CHANGE, gone], plan) == ["applied"] * 3
+    database.set_option("write_buffer_size", "67108864", "default")
+    database.drop_column_family("short")
+    database.lacking = FULL
+    revoke(database)
+    restored(database)
+    assert database.options.thread_pools["low"] == 1
+
+
+def test_what_may_be_in_force_though_the_file_lacks_it_waits_for_space(database: Watched) -> None:
+    unpersisted(database)
+    assert change(database, [CHANGE], [UNDO]) == ["error"]
+    database.lacking = FULL
+    revoke(database)
+    eventually(lambda: database.keeper.restore()["state"] == "waiting", what="the wait")
+    database.lacking = None
+    assert restored(database)["errors"] == []
+
+
+def test_the_restore_at_the_end_of_the_process_waits_for_no_space(database: Watched) -> None:
+    """RocksDB takes the originals all the same, and is not asked later."""
+    assert change(database, [CHANGE], [UNDO]) == ["applied"]
+    database.lacking = FULL
+    database.keeper.restore_now()
+    assert value(database) == "67108864"
+
+
 # --- what is whose --------------------------------------------------------------------------------------------------
 
 
@@ -177,9 +256,40 @@ def test_a_restore_step_that_was_dropped_in_flight_leaves_no_restore(database: W
     assert change(database, [CHANGE], [UNDO]) == ["applied"]
     with database.hold_changes():
         revoke(database)
-        eventually(database.session._executing.locked, what="the step in flight")
+        eventually(lambda: is_executing(database), what="the step in flight")
         releaser = threading.Thread(target=lambda: revoke(database, restore=False))
         releaser.start()
         eventually(lambda: database.keeper.restore()["state"] == "none", what="the drop")
     releaser.join()
     assert database.keeper.restore()["state"] == "none"
+
+
+def is_executing(database: FakeDatabase) -> bool:
+    """Tell whether another thread is within a change."""
+    if free := database.session._executing.acquire(blocking=False):
+        database.session._executing.release()
+    return not free
+
+
+class Interrupted(FakeDatabase):
+    """Its host gets a signal in the middle of a call."""
+
+    def __init__(self) -> None:
+        self.handlers: list[Callable[[], None]] = []
+        super().__init__()
+
+    def call(self, change: Json) -> str | None:
+        """See Database."""
+        while self.handlers:
+            self.handlers.pop()()
+        return super().call(change)
+
+
+def test_a_signal_handler_may_detach_in_the_middle_of_the_restore_at_exit() -> None:
+    database = Interrupted()
+    assert change(database, [CHANGE], [UNDO]) == ["applied"]
+    database.handlers.append(database.keeper.restore_now)
+    threading.Thread(target=database.keeper.restore_now, daemon=True).start()
+    assert restored(database)["errors"] == []
+    assert value(database) == "67108864"
+    database.close()

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import rocksdict
 from adocd_agent.thread_pools import POOLS, ThreadPools, count_threads
+
+from tests.support.waiting import eventually
 
 
 def test_the_env_is_the_one_of_every_database_and_its_threads_are_the_pools(tmp_path: Path) -> None:
@@ -95,3 +99,22 @@ def test_threads_are_counted_by_their_names(tmp_path: Path, text: str) -> None:
         (task / "comm").write_text(text)
     (tmp_path / "task" / "ended").mkdir()
     assert count_threads(tmp_path) == {"low": 3 if "low" in text else 0, "high": 0, "bottom": 0}
+
+
+def test_a_signal_handler_may_set_a_pool_in_the_middle_of_a_count() -> None:
+    """It interrupts an attach, which counts, and detaches, which sets back what a lease changed."""
+    slow = SlowPools()
+    counted: list[dict[str, int]] = []
+    interrupts: list[Callable[[], None]] = []
+
+    def count() -> dict[str, int]:
+        while interrupts:
+            interrupts.pop()()
+        return slow.count()
+
+    pools = ThreadPools(slow, count)
+    pools.set("low", 6)
+    interrupts.append(lambda: pools.set("low", 4))
+    threading.Thread(target=lambda: counted.append(pools.originals()), daemon=True).start()
+    eventually(lambda: counted, what="the end of the count")
+    assert counted == [{"low": 4, "high": 1, "bottom": 0}], "though its thread still runs"

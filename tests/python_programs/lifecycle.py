@@ -8,11 +8,12 @@ first. Attaches the agent to every database it opens, unless told otherwise.
     open_read_only PATH                  opens for reading, attached
     attach PATH                          attaches the agent to an open database once more
     attach_alone PATH                    the same without its other column families
-    detach PATH                          ends that attachment
+    detach PATH [SECONDS]                ends that attachment; waits so long for the conditions of a restore plan
     reopen_with_the_same_options PATH    their Statistics go on
     close PATH                           closes the handles, then the database
     forget PATH                          drops the handles and the database without closing them
-    create_cf PATH CF, drop_cf PATH CF   the agent gets the handle of a new column family
+    create_cf PATH CF [NAME=VALUE ...]   the agent gets the handle of the new column family
+    drop_cf PATH CF
     hand_over PATH NAME CF               tells the agent that the handle of CF is NAME's
     put PATH N [CF] [BYTES]              N keys of BYTES (100) each, random order
     flush PATH [CF]
@@ -129,10 +130,10 @@ def attach_alone(path: str) -> str:
     return database.attachment.error or ""
 
 
-def detach(path: str) -> None:
+def detach(path: str, seconds: str = "10") -> None:
     attachment = OPEN[path].attachment
     if attachment is not None:
-        attachment.detach()
+        attachment.detach(float(seconds))
 
 
 def reopen_with_the_same_options(path: str) -> None:
@@ -154,9 +155,9 @@ def forget(path: str) -> None:
     gc.collect()
 
 
-def create_cf(path: str, name: str) -> None:
+def create_cf(path: str, name: str, *words: str) -> None:
     database = OPEN[path]
-    handle = database.db.create_column_family(name, _options({}))
+    handle = database.db.create_column_family(name, _options(dict(word.split("=", 1) for word in words)))
     database.families[name] = handle
     if database.attachment is not None:
         database.attachment.add_column_family(name, handle)

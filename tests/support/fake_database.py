@@ -47,6 +47,7 @@ class FakeDatabase:
       "thread_pool"); `hold_changes()` makes changes wait until the block ends, for tests that need no clock;
     - `fail_next`: the next change returns an error, whether or not it was applied (HAZARDS 3);
     - `revert_after_s[option]`: the option is applied, reads back, and falls back later, which then shows;
+    - `lacking`: why a change of options would find no room on the file system;
     - `jobs`: flushes and compactions that begin and end when told, and revert what is in force but not what is shown
       (HAZARDS 2);
     - `session`: the session of the agent's protocol layer, new with every open;
@@ -77,6 +78,7 @@ class FakeDatabase:
         )
         self.latency_s: dict[str, float] = {}
         self.revert_after_s: dict[str, float] = {}
+        self.lacking: str | None = None
         self.before_step: Callable[[int, Json], None] | None = None
         self.executed: list[Json] = []
         self.sampling = threading.Event()
@@ -215,6 +217,10 @@ class FakeDatabase:
     def property_value(self, column_family: str, name: str) -> int | None:
         """See Database."""
         return self.measurements.column_families.get(column_family, {}).get(name)
+
+    def lack_of_space(self) -> str | None:
+        """See Database."""
+        return self.lacking
 
     def call(self, change: Json) -> str | None:
         """Make one call into "RocksDB", with the latency and the failures that the test scripted."""

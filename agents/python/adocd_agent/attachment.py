@@ -13,10 +13,13 @@ from types import TracebackType
 from typing import Any
 
 from adocd_agent.problems import Mistake
-from adocd_agent.process_agent import ProcessAgent, give_back
+from adocd_agent.process_agent import ProcessAgent
 from adocd_agent.rocksdict_database import RocksdictDatabase
 from adocd_agent.run_dir import CannotListen
 from adocd_agent.session import DatabaseSession
+
+DETACH_WAIT_S = 10.0
+"""How long a detach waits at most for the conditions of a restore plan, such as a level 0 that has to shrink first."""
 
 
 class Attachment:
@@ -48,10 +51,15 @@ class Attachment:
         _require_rdict(handle, "handle")
         session = self._session
         if session is not None and _agent_here() is not None and not session.closed:
-            _database_of(session).add_column_family(name, handle)
+            database = _database_of(session)
+            if not database.is_known(name, handle):
+                session.forget_column_family(name)
+            database.add_column_family(name, handle)
 
-    def detach(self) -> None:
+    def detach(self, wait_s: float = DETACH_WAIT_S) -> None:
         """Restore what a lease changed, and release the database. Does nothing the second time, nor in a fork.
+
+        The program may go on writing, so this waits for the conditions of the restore plan, but at most `wait_s`.
 
         Takes no lock that the caller may hold, because a destructor or a signal handler may call it at any time.
         """
@@ -60,9 +68,9 @@ class Attachment:
         if session is None or agent is None:
             return
         if threading.current_thread().name.startswith(THREADS):  # a destructor that ran on a thread of ours
-            threading.Thread(target=_let_go, args=(agent, session), name=f"{THREADS}detach", daemon=True).start()
+            threading.Thread(target=agent.let_go, args=(session, wait_s), name=f"{THREADS}detach", daemon=True).start()
         else:
-            _let_go(agent, session)
+            agent.let_go(session, wait_s)
 
 
 def attach(db: Any, options: Any = None, column_families: Mapping[str, Any] | None = None) -> Attachment:
@@ -105,14 +113,6 @@ def _attach(db: Any, options: Any, families: Mapping[str, Any], rocksdict: Any) 
             _agents[:] = [agent]
         session = agent.add(RocksdictDatabase(db, options, families, agent.pools))
         return Attachment(session, agent.socket_path, None)
-
-
-def _let_go(agent: ProcessAgent, session: DatabaseSession) -> None:
-    """Restore a database's options and release it, whatever happens: no error here must reach the program."""
-    with contextlib.suppress(Exception):  # closed, or out of descriptors, memory or threads
-        give_back(session)
-    with contextlib.suppress(Exception):
-        agent.remove(session)
 
 
 def _agent_here() -> ProcessAgent | None:

@@ -40,6 +40,9 @@ class OpenDatabase(Protocol):
     def property_value(self, column_family: str, name: str) -> int | None:
         """Return a column family's property; None if it cannot be read."""
 
+    def lack_of_space(self) -> str | None:
+        """Say in one sentence that there is no room for what RocksDB writes at a change; None if there is."""
+
     def call(self, change: Json) -> str | None:
         """Make one call into RocksDB; return RocksDB's error message if it fails."""
 

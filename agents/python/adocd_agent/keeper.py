@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -27,6 +28,9 @@ class Subject(Protocol):
     def property_value(self, column_family: str, name: str) -> int | None:
         """Return the current value of a column family's property, None when it cannot be read."""
 
+    def lack_of_space(self, change: Json) -> str | None:
+        """Say in one sentence that there is no room for what RocksDB writes at this change; None if there is."""
+
     def undo(self, change: Json) -> dict[str, Json]:
         """Execute the change of a restore step and return its step result."""
 
@@ -40,7 +44,7 @@ class LeaseKeeper:
     `now` returns the time; `executing` admits one change at a time and is taken before the keeper's own lock.
     """
 
-    def __init__(self, subject: Subject, now: Callable[[], Times], executing: threading.Lock) -> None:
+    def __init__(self, subject: Subject, now: Callable[[], Times], executing: threading.RLock) -> None:
         self._subject = subject
         self._now = now
         self._executing = executing
@@ -127,17 +131,24 @@ class LeaseKeeper:
         with self._lock:
             return self._machine.restore()._asdict()
 
-    def restore_now(self) -> None:
-        """Execute the rest of the plan on this thread, whatever its conditions, because it cannot run later."""
+    def restore_now(self, wait_s: float = 0.0) -> None:
+        """Execute the rest of the plan on this thread, because it cannot run later.
+
+        For at most `wait_s` it waits for what steps wait for; after that it executes them all the same.
+        """
+        deadline_s = time.monotonic() + wait_s
         with self._news:
             self._closed = True  # this thread executes now, and no other
             self._news.notify_all()
             self._machine.end()
         while True:
-            with self._lock:
-                step = self._machine.due(_unreadable)
-            if step is None:
-                return
+            with self._news:
+                step = self._due_step() if time.monotonic() < deadline_s else self._machine.due(_unreadable)
+                if step is None:
+                    if not self._machine.is_restoring:
+                        return
+                    self._news.wait(LOOK_S)
+                    continue
             self._try_step(step)
 
     def _refuse_when_closed(self) -> None:
@@ -201,9 +212,9 @@ class LeaseKeeper:
         return None if left_s is None else max(0.001, min(LOOK_S, left_s))
 
     def _due_step(self) -> PlanStep[Json] | None:
-        """Return the due step, once its condition could be read or reading it has failed often enough."""
+        """Return the due step, once it could be seen that it is due, or seeing that has failed often enough."""
         try:
-            return self._machine.due(self._subject.property_value)
+            return self._machine.due(self._subject.property_value, self._subject.lack_of_space)
         except DatabaseClosed:
             return None
         except Exception:  # as in _try_step

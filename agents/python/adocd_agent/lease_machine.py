@@ -195,11 +195,16 @@ class LeaseMachine(Generic[Change]):
         """Whether a restore is running, even if it waits for a condition."""
         return self._state in ("running", "waiting")
 
-    def due(self, value_of: Callable[[str, str], int | None]) -> PlanStep[Change] | None:
+    def due(
+        self, value_of: Callable[[str, str], int | None], lack: Callable[[Change], str | None] = lambda _: None
+    ) -> PlanStep[Change] | None:
         """Return the step to execute now; None if there is none, or its condition does not hold yet.
 
         `value_of` reads a property of a column family. If it cannot be read, the column family was dropped since the
         plan was accepted, so the step does not wait: a dropped column family has no level-0 files.
+
+        `lack` says in words what else a change needs that is not there, such as space on the file system; None if
+        nothing.
         """
         if not self.is_restoring:
             return None
@@ -211,6 +216,9 @@ class LeaseMachine(Generic[Change]):
                 wish = f"{name} of {column_family} below {below}"
                 self._state, self._waiting_for = "waiting", f"{wish} (it is {value})"
                 return None
+        if (missing := lack(step.change)) is not None:
+            self._state, self._waiting_for = "waiting", missing
+            return None
         self._state, self._waiting_for = "running", None
         return step
 

@@ -41,7 +41,7 @@ class ProcessAgent:
         service = Service(self._info, self._listed, lambda: CAPABILITIES)
         self.id_of = service.id_of
         try:
-            self._sampler = Sampler(self._listed, self.remove, self._lease_clock)
+            self._sampler = Sampler(self._listed, self.let_go, self._lease_clock)
             self._server = Server(listener, service.answer, allowed_uids())
         except RuntimeError:  # the process cannot start threads: nobody would answer
             listener.close()
@@ -64,6 +64,17 @@ class ProcessAgent:
             self._sessions[session.name] = session
         return session
 
+    def let_go(self, session: DatabaseSession, wait_s: float = 0.0) -> None:
+        """Restore a database's options if it is open, and release it; no error here must reach the program.
+
+        `wait_s` is how long the conditions of the restore plan may take.
+        """
+        with contextlib.suppress(Exception):  # closed meanwhile, or out of descriptors, memory or threads
+            if not session.closed:
+                session.keeper.restore_now(wait_s)
+        with contextlib.suppress(Exception):
+            self.remove(session)
+
     def remove(self, session: DatabaseSession) -> None:
         """End a session."""
         with self._lock:
@@ -77,10 +88,7 @@ class ProcessAgent:
     def stop(self) -> None:
         """At the end of the process: restore every database's options, release it, and remove the socket."""
         for session in self._listed():
-            with contextlib.suppress(Exception):  # one that fails must not keep the others
-                give_back(session)
-            with contextlib.suppress(Exception):
-                self.remove(session)
+            self.let_go(session)
         self._server.stop()
         self.socket_path.unlink(missing_ok=True)
         self._sampler.stop()
@@ -100,12 +108,6 @@ CAPABILITIES = Capabilities(
     responds_during_stall=False,
 )
 """What this agent can do: no SetDBOptions and no limiter in rocksdict, no event listener, no interpreter in a stall."""
-
-
-def give_back(session: DatabaseSession) -> None:
-    """Execute a session's restore plan while its database can still be reached."""
-    if not session.closed:
-        session.keeper.restore_now()
 
 
 def _info() -> dict[str, Json]:

@@ -18,6 +18,7 @@ from typing import Any
 
 from adocd_agent.capabilities import Capabilities
 from adocd_agent.catalogue import DATABASE_OPTIONS_SHOWN, FAMILY_OPTIONS_SHOWN, ROCKSDICT
+from adocd_agent.disk_space import lack_of_space
 from adocd_agent.held import HeldObject
 from adocd_agent.measurements import DEFAULT, Measurements, property_value
 from adocd_agent.option_state import Name, OptionState
@@ -27,6 +28,7 @@ from adocd_agent.thread_pools import ThreadPools
 
 Json = Any
 SETTLE_LOOK_S, SETTLED_LOOKS, SETTLE_WITHIN_S = 0.01, 5, 0.5
+VERSION_TRIES = 10
 
 
 class RocksdictDatabase:
@@ -41,7 +43,7 @@ class RocksdictDatabase:
         self.path = os.path.realpath(db.path())
         self.db_identity = _read_identity(self.path)
         self.opened_monotonic_s = time.monotonic()
-        self.writable = has_lock(self.path)
+        self.writable = has_lock(self.path) and not _only_reads(db)
         self._file = OptionsReader(self.path)
         configured = self._file.read(fresh=True).database
         self._log_path = log_path(self.path, configured.get("db_log_dir") or self.path)
@@ -62,19 +64,33 @@ class RocksdictDatabase:
         with self._lock:
             self._held[name] = HeldObject(handle)  # in place of the one of a family of that name that was dropped
 
+    def is_known(self, name: str, handle: Any) -> bool:
+        """Whether it is a handle of the column family that has this name here, and not of a newer one of that name.
+
+        One whose handle the host has closed or dropped is known no more.
+        """
+        with self._lock:
+            held = self._held.get(name)
+            return name == DEFAULT or (held is not None and _are_of_one_family(held.thing, handle))
+
     def is_open(self) -> bool:
         """See Database."""
         held = self._held.get(DEFAULT)
         return held is not None and held.thing is not None and not _is_closed(held.thing)
 
-    def _let_go(self) -> bool:
-        """Drop column-family handles that are closed or unused by the host; true if the database's own is."""
+    def _is_dropped(self) -> bool:
+        """Whether the host uses the database no more; drops the handles of column families that it closed or dropped.
+
+        Those that it dropped with the database stay, because the restore before the end needs them.
+        """
         with self._lock:
+            default = self._held.get(DEFAULT)
+            if default is None or default.is_alone():
+                return True
             for name, held in list(self._held.items()):
                 if name != DEFAULT and (held.is_alone() or _is_closed(held.thing)):
                     self._held.pop(name).drop()
-            default = self._held.get(DEFAULT)
-            return default is None or default.is_alone()
+            return False
 
     @contextlib.contextmanager
     def _using(self) -> Iterator[Any]:
@@ -162,7 +178,7 @@ class RocksdictDatabase:
 
     def look(self) -> None:
         """See Database."""
-        if self._let_go():
+        if self._is_dropped():
             raise DatabaseClosed
         with self._using() as db:
             self._measurements.look(db)
@@ -180,6 +196,10 @@ class RocksdictDatabase:
         if handle is None or column_family not in self._file.read().column_families:
             return None
         return property_value(handle, name)
+
+    def lack_of_space(self) -> str | None:
+        """See Database."""
+        return lack_of_space([self.path, os.path.dirname(self._log_path)])
 
     # --- changes --------------------------------------------------------------------------------------------
 
@@ -213,6 +233,38 @@ def _settled(pools: ThreadPools) -> dict[str, int]:
         before, sizes = sizes, pools.originals()
         unchanged = unchanged + 1 if sizes == before else 0
     return sizes
+
+
+def _only_reads(db: Any) -> bool:
+    """Whether this is a read-only or secondary instance, beside one of the same process that writes and has the LOCK.
+
+    RocksDB refuses to ingest no files at all before it does anything, and such an instance names another reason. It
+    does not refuse SetOptions: that would write an OPTIONS file into the writer's directory.
+    """
+    try:
+        db.ingest_external_file([])
+    except Exception as error:  # rocksdict raises Exception itself, with RocksDB's words
+        return "Not supported" in str(error)
+    return False
+
+
+def _are_of_one_family(one: Any, other: Any) -> bool:
+    """Whether both handles show the same version: RocksDB numbers those of all column families by one counter."""
+    try:
+        for _ in range(VERSION_TRIES):
+            before = _version(one)
+            if _version(other) == before:
+                return True
+            if _version(one) == before:  # no flush or compaction made a new one between the readings
+                return False
+    except Exception:  # rocksdict raises Exception itself: one is closed
+        return False
+    return True  # a family that was dropped does not get new ones all the time
+
+
+def _version(handle: Any) -> str:
+    """Return the first line about a column family's table files, which has the number of its version."""
+    return str(handle.property_value("rocksdb.sstables")).partition("\n")[0]
 
 
 def _is_closed(handle: Any) -> bool:

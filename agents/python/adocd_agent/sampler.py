@@ -12,7 +12,7 @@ from adocd_agent.session import DatabaseSession
 
 
 class Sampler:
-    """Samples the sessions that `sessions` lists; calls `on_closed` for one whose database was closed."""
+    """Samples the sessions that `sessions` lists; calls `on_closed` for one whose database the host has let go."""
 
     def __init__(
         self,

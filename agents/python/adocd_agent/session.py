@@ -33,7 +33,7 @@ class DatabaseSession:
         self.name = name
         self.events = EventRing(clock)
         self.snapshots = SnapshotCache(self._take, clock)
-        self._executing = threading.Lock()
+        self._executing = threading.RLock()
         self._lock = threading.RLock()
         self._clock = clock
         self._closed = threading.Event()
@@ -133,12 +133,17 @@ class DatabaseSession:
             known = self.originals.column_families
             for family in list(known):
                 if family not in current.column_families:
-                    del known[family]
-                    for names in (self._leased, self._unsure):
-                        names.difference_update([name for name in names if name[:2] == ("column_family", family)])
+                    self.forget_column_family(family)
             for family, values in current.column_families.items():
                 known.setdefault(family, dict(values))
         return current
+
+    def forget_column_family(self, family: str) -> None:
+        """Forget the originals of one that was dropped: if there is another of its name, they are read anew."""
+        with self._lock:
+            self.originals.column_families.pop(family, None)
+            for names in (self._leased, self._unsure):
+                names.difference_update([name for name in names if name[:2] == ("column_family", family)])
 
     # --- changes --------------------------------------------------------------------------------------------
 
@@ -206,6 +211,20 @@ class DatabaseSession:
     def property_value(self, column_family: str, name: str) -> int | None:
         """Return a column family's property, as a restore condition reads it."""
         return self.database.property_value(column_family, name)
+
+    def lack_of_space(self, change: Json) -> str | None:
+        """Say why a restore step waits: RocksDB would write OPTIONS and LOG, and there is no room for them.
+
+        A step that is in force already writes nothing, nor does one for a column family that was dropped.
+        """
+        lack = self.database.lack_of_space() if change["scope"] in ("column_family", "database") else None
+        if lack is None:
+            return None
+        current = self._current(fresh=True)
+        with self._lock:
+            targets = wanted(change).items()
+            writes = any(name in self._unsure or current.get(name) not in (None, value) for name, value in targets)
+        return lack if writes else None
 
     def execute(self, change: Json, *, repeat: bool = False) -> dict[str, Json]:
         """Make one call, unless every value is already in force, and read back the result.

@@ -44,7 +44,7 @@ class ThreadPools:
     def __init__(self, env: Callable[[], Any], count: Callable[[], dict[str, int]] = count_threads) -> None:
         self._env = env
         self._count = count
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a signal handler may detach while an attach counts
         self._counted: dict[str, int] = {}
         self._counted_s = 0.0
         self._shrinking: dict[str, int] = {}
@@ -67,7 +67,7 @@ class ThreadPools:
             original = self._before_leases.setdefault(pool, before)
             getattr(self._env(), _SETTERS[pool])(threads)
             if threads in (original, before):
-                del self._before_leases[pool]
+                self._before_leases.pop(pool, None)
             if threads < self._counted[pool]:
                 self._shrinking[pool] = threads
             else:
@@ -87,5 +87,5 @@ class ThreadPools:
             self._counted, self._counted_s = self._count(), now_s
         for pool, target in list(self._shrinking.items()):
             if self._counted[pool] <= target:
-                del self._shrinking[pool]
+                self._shrinking.pop(pool, None)
         return {**self._counted, **self._shrinking}
