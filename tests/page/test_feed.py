@@ -30,7 +30,6 @@ class FakeUpstream:
         self.answers: dict[str, Any] = {
             "/healthz": {"journal": {"problem": None}},
             "/v1/targets": {"targets": [target()], "problems": {}, "journal": {"problem": None}},
-            "/v1/controllers": {"controllers": []},
             "/v1/targets/t1": target(id="t1"),
             "/v1/targets/t1/history": {"points": [point(100.0), point(101.0)]},
             "/v1/targets/t1/decisions": {"decisions": [decision(1)]},

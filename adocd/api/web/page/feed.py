@@ -62,7 +62,6 @@ class PageFeed:
         self.targets: dict[str, dict[str, Any]] = {}
         self.problems: dict[str, str] = {}
         self.journal: dict[str, Any] | None = None
-        self.controllers: list[dict[str, Any]] = []
         self.trouble: str | None = None
         self.glances: dict[str, Glance] = {}
 
@@ -179,9 +178,6 @@ class PageFeed:
         listed = json.loads(body)
         self.targets = {target["id"]: target for target in listed["targets"]}
         self.problems, self.journal = listed["problems"], listed["journal"]
-        if not self.controllers:
-            _, body = await self._get("/v1/controllers")
-            self.controllers = json.loads(body)["controllers"]
         self._list_at_s = now_s
 
     async def _refresh_rooms(self) -> None:

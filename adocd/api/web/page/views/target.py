@@ -87,7 +87,7 @@ class TargetPage:
             "The policy of the configuration or of <code>adocd serve</code> applies to this database again.",
             "Reset it", self._do_reset,
         )  # fmt: skip
-        policy = PolicyDialog(self._room, visit.actions, visit.feed.controllers)
+        policy = PolicyDialog(self._room, visit.actions)
         self._pin = PinDialog(self._room, visit.actions)
         with ui.element("div").classes("actions"):
             self._pause = act("Pause", "pause", pause, enabled=can)
