@@ -158,6 +158,17 @@ def test_events_bring_the_list_and_decisions_up_to_date() -> None:
     with_feed(body)
 
 
+def test_what_was_measured_long_before_it_was_read_is_no_news() -> None:
+    async def body(feed: PageFeed, upstream: FakeUpstream) -> None:
+        room = feed.enter("t1")
+        feed.listen("one", Page().listener)
+        await until(lambda: room.read_unix_s is not None and "t1" in feed.glances, "the first figures")
+        assert room.now_unix_s == 101.0
+        assert feed.state(feed.targets["t1"]).word == "not measured", "the points are of 1970"
+
+    with_feed(body)
+
+
 def test_a_daemon_that_is_gone_is_lost_and_found_again() -> None:
     async def body(feed: PageFeed, upstream: FakeUpstream) -> None:
         page = Page()

@@ -45,6 +45,25 @@ def test_the_word_is_about_the_minute_and_not_about_this_second() -> None:
     assert at(held_points(0, 12, 0.3)).sentence == "Held 30 % of the last 12 s, mostly by level-0 files."
 
 
+def test_an_agent_that_answers_and_measures_nothing_new_is_not_green() -> None:
+    spans = held_points(0, 60, 0.0)
+    blind = target(sentence="no new measurement for 40 s: no lease is held")
+    assert state_of(blind, spans, 70.0).word == "flowing"
+    old = state_of(blind, spans, 100.0)
+    assert (old.level, old.word, old.rate, old.measured_unix_s) == ("silent", "not measured", 1000.0, 60.0)
+    assert old.sentence == "No new measurement for 40 s: no lease is held."
+    assert "in its last minute, until" in parts.state_card(old)
+    held_then = state_of(blind | {"stall": stall()}, spans, 100.0).sentence
+    assert held_then.endswith("Writes were held when it was last measured: column family default has 36 level-0 files.")
+
+
+def test_figures_of_slow_ticks_are_no_older_than_their_ticks() -> None:
+    minutes = [measured(60.0 * number, 60.0) for number in (1, 2, 3)]
+    assert [state_of(target(), minutes, 180.0 + age_s).word for age_s in (59, 179, 181)] == [
+        "flowing", "flowing", "not measured",
+    ]  # fmt: skip
+
+
 def test_how_long_writes_took_stands_beside_their_rate() -> None:
     timed = [each._replace(write_p99_s=15e-6, write_max_s=1.25) for each in held_points(0, 60, 0.3)]
     assert at(timed).latency == "p99 15 µs, worst 1.25 s"

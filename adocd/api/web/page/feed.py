@@ -41,9 +41,13 @@ class Listener:
 
 @dataclass(frozen=True)
 class Glance:
-    """What the list shows of a target: its small chart, and what its state is told from; `read_at_s` is monotonic."""
+    """What the list shows of a target: its small chart, and what its state is told from.
+
+    `read_at_s` is monotonic, `read_unix_s` the same moment of the wall clock.
+    """
 
     read_at_s: float = float("-inf")
+    read_unix_s: float | None = None
     parts: Sequence[HeldWriters] = ()
     lately: Sequence[MeasuredSpan] = ()
 
@@ -87,7 +91,8 @@ class PageFeed:
 
     def state(self, target: dict[str, Any]) -> State:
         """Return the state of a target of the list."""
-        return state_of(target, self.glance(target["id"]).lately)
+        glance = self.glance(target["id"])
+        return state_of(target, glance.lately, glance.read_unix_s)
 
     def listen(self, key: object, listener: Listener) -> None:
         """Call the listener at every tick and beat until `forget`."""
@@ -197,7 +202,7 @@ class PageFeed:
             end = points[-1]["unix_s"] if points else 0.0
             begin = max(end - GLANCE_S, points[0]["unix_s"] - points[0]["interval_s"]) if points else 0.0
             parts = history.slots(points, begin, end, GLANCE_SLOTS) if points else []
-            self.glances[target] = Glance(now_s, parts, history.lately(points))
+            self.glances[target] = Glance(now_s, time.time(), parts, history.lately(points))
         for gone in set(self.glances) - set(self.targets):
             del self.glances[gone]
 

@@ -33,6 +33,8 @@ class Room:
         self.missing: str | None = None
         self.detail: dict[str, Any] | None = None
         self.points: list[Point] = []
+        #: When the points were last read; None before.
+        self.read_unix_s: float | None = None
         self.decisions: list[dict[str, Any]] = []
         self.overrides: list[dict[str, Any]] = []
         #: The audit trail, newest first.
@@ -61,6 +63,7 @@ class Room:
             return
         self.missing, self.detail = None, detail
         await self._read_points()
+        self.read_unix_s = time.time()
         if not self._loaded:
             await self._read_decisions(_DECISIONS)
             self._loaded = True

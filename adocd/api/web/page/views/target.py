@@ -147,7 +147,7 @@ class TargetPage:
         rows = in_rows(room.decisions or filter(None, [detail["last_decision"]]))
         newest = next((row for row in reversed(rows) if row.record["settings"]), rows[-1] if rows else None)
         last = None if newest is None else decisions.told(newest, history.measured(room.points), now)
-        state = state_of(detail, history.lately(room.points))
+        state = state_of(detail, history.lately(room.points), room.read_unix_s)
         self._visit.name(f"{state.sign} {state.word}: {detail['path']} - adocd")
         self._head.show(f"<h1>{text(detail['path'])}</h1>{parts.facts(detail)}")
         self._state.show(parts.state_card(state))
