@@ -17,6 +17,8 @@ Get = Callable[[str], Awaitable[tuple[int, bytes]]]
 #: How often to read what changes slowly.
 _SLOWLY_S = 10.0
 _MINUTE_S = 60.0
+#: A target that could not be read for so long is shown as stale.
+STALE_S = 5.0
 #: Decisions to know, and the newest ones to read again now and then: no event tells of a repeat.
 _DECISIONS, _REPEATED = 500, 20
 
@@ -30,6 +32,8 @@ class Room:
         self.version = 0
         #: Grows with every new decision, and with every new version of one.
         self.decisions_version = 0
+        #: Why it could not be read the last time; None if it could.
+        self.trouble: str | None = None
         self.missing: str | None = None
         self.detail: dict[str, Any] | None = None
         self.points: list[Point] = []
@@ -48,14 +52,33 @@ class Room:
         self._long: dict[int, tuple[float, list[Point]]] = {}
         self._slow_at_s = float("-inf")
         self._loaded = False
+        self._heard_s = time.monotonic()
 
     @property
     def path(self) -> str:
         """The target's path in REST."""
         return f"/v1/targets/{quote(self.target, safe='')}"
 
+    @property
+    def silence_s(self) -> float:
+        """Seconds since everything that was due was read."""
+        return time.monotonic() - self._heard_s
+
+    @property
+    def lost(self) -> bool:
+        """Whether what is shown is older than STALE_S, although the daemon may answer others."""
+        return self.silence_s > STALE_S and (self.detail is not None or self.trouble is not None)
+
     async def refresh(self, now_s: float) -> None:
-        """Read what is new at `now_s` of the monotonic clock; raises TargetError when the daemon does not answer."""
+        """Read what is new at `now_s` of the monotonic clock; raises what fails, and notes it in `trouble`."""
+        try:
+            await self._read_all(now_s)
+        except Exception as error:
+            self.trouble = trouble_in_words(error)
+            raise
+        self._heard_s, self.trouble = time.monotonic(), None
+
+    async def _read_all(self, now_s: float) -> None:
         detail = await self._read(self.path)
         if detail is None:
             gone = "" if self.detail is None else " any more"
@@ -161,3 +184,10 @@ class Room:
         if status >= 500:
             raise TargetError(f"{path} answered {status}")
         return json.loads(body) if status < 400 else None
+
+
+def trouble_in_words(error: Exception) -> str:
+    """Say why something could not be read: the daemon does not answer, or its answer has another form than expected."""
+    if isinstance(error, TargetError):
+        return str(error)
+    return f"its answer is not understood ({type(error).__name__}: {error})"

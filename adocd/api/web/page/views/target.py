@@ -34,7 +34,7 @@ class TargetPage:
     async def show(self) -> None:
         """Lay the page out, and keep it up to date."""
         visit = self._visit
-        room = self._room = visit.feed.enter(self._target)
+        room = self._room = visit.room = visit.feed.enter(self._target)
         visit.client.on_delete(lambda: visit.feed.leave(room))
         with frame(visit, '<a href="/page/">All databases</a>'):
             self._head = Text()
