@@ -121,7 +121,7 @@ class Room:
         """Return the points of a span; those of one that goes on and is longer than SHORT_S may be a minute old."""
         span_s = shown.span_s
         if shown.begin is not None and shown.end is not None:
-            recent = self.now_unix_s - shown.begin <= SHORT_S
+            recent = (self.now_unix_s or time.time()) - shown.begin <= SHORT_S
             resolution, most = ("1s" if recent else "1m"), spec.MOST_POINTS
             return await self._history(shown.begin, shown.end, resolution, most)
         if span_s <= SHORT_S:
