@@ -246,6 +246,7 @@ def test_a_target_that_cannot_be_read_is_stale_alone(monkeypatch: pytest.MonkeyP
             upstream.answers[path.replace("t1", "t2")] = upstream.answers[path]
         bad, good = feed.enter("t1"), feed.enter("t2")
         browser = open_on(feed, bad)
+        assert feed.state(target(id="t1")).word == "not read yet"
         await until(lambda: set(feed.glances) == {"t1", "t2"}, "all of both targets")
         upstream.failing |= {"/v1/targets/t1", "/v1/targets/t1/history"}
         await until(lambda: "/v1/targets/t1 answered 500" in "".join(browser.scripts[-1:]), "its page is told so")

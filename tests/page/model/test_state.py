@@ -24,7 +24,7 @@ def at(spans: Sequence[MeasuredSpan], now: dict[str, Any] | None = None) -> Stat
 @pytest.mark.parametrize(
     ("members", "level", "word"),
     [
-        ({}, "ok", "flowing"),
+        ({}, "silent", "not read yet"),
         ({"stall": stall("stopped", "memtable", "l0")}, "stopped", "held 100 %"),
         ({"stall": stall("possibly")}, "silent", "possibly held"),
         ({"state": "silent"}, "silent", "silent"),
@@ -34,6 +34,10 @@ def at(spans: Sequence[MeasuredSpan], now: dict[str, Any] | None = None) -> Stat
 def test_states_without_a_history(members: dict[str, Any], level: str, word: str) -> None:
     found = state_of(target(**members))
     assert (found.level, found.word) == (level, word)
+
+
+def test_what_was_read_and_found_empty_is_not_measured_yet() -> None:
+    assert state_of(target(), ()).word == "not measured yet"
 
 
 def test_the_word_is_about_the_minute_and_not_about_this_second() -> None:
@@ -150,7 +154,10 @@ def test_a_word_changes_back_only_after_a_real_change(runs: list[tuple[Any, int]
 
 def test_the_worst_comes_first_and_the_sum_is_said() -> None:
     listed = [target(path="/a"), target(path="/b", stall=stall()), target(path="/c", state="silent")]
-    told = state.worst_first((each, state_of(each)) for each in listed)
+    still, flowing = held_points(0, 60, 1.0), held_points(0, 60, 0.0)
+    told = state.worst_first((each, state_of(each, still if each["stall"] else flowing)) for each in listed)
     assert [each["path"] for each, _ in told] == ["/b", "/c", "/a"]
-    assert state.summary([now for _, now in told]) == "3 databases: 1 held much of the time, 1 silent, 1 flowing."
+    states = [now for _, now in told]
+    assert state.summary(states) == "3 databases: 1 held much of the time, 1 silent, 1 flowing."
+    assert state.summary([*states[1:], state_of(target())]) == "3 databases: 1 silent, 1 not read yet, 1 flowing."
     assert state.summary([]) == "No database with an agent is open."

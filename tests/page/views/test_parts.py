@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
 
 from adocd.api.repeats import in_rows
 from adocd.api.web.page.charts import span, spec
+from adocd.api.web.page.feed import OLD_S, Glance
 from adocd.api.web.page.model import decisions
 from adocd.api.web.page.model.settings import Changed
 from adocd.api.web.page.model.state import state_of
@@ -104,6 +106,12 @@ def test_a_share_is_of_what_was_measured_not_of_what_the_chart_could_show() -> N
     seconds = [held([], 0, 890), held(writers.held_points(890, 900, 1.0), 890, 900)]
     assert "held 100 % of 10 s" in parts.glance_row(target(), state_of(target()), seconds)
     assert "nothing measured" in parts.glance_row(target(), state_of(target()), seconds[:1])
+
+
+def test_a_row_that_was_read_long_ago_says_when() -> None:
+    new, old = Glance(time.time()), Glance(time.time() - 10 * OLD_S)
+    rows = [parts.glance_row(target(), state_of(target()), [], each.old_unix_s) for each in (Glance(), new, old)]
+    assert ["Read <time-ago" in row for row in rows] == [False, False, True]
 
 
 def test_rows_have_a_column_for_every_line_and_limits_that_are_off_are_none() -> None:

@@ -28,6 +28,8 @@ LOST_S = 1.4
 GLANCE_S, GLANCE_SLOTS = 900, 60
 #: Most small charts to read in a tick, and the age at which to read one again: a thousand targets are no flood.
 _GLANCES_A_TICK, _GLANCE_AGE_S = 8, 5.0
+#: One that was read longer ago says so: of a thousand targets each is read every two minutes.
+OLD_S = 15.0
 _LIST_AGE_S = 10.0
 _KINDS = ("sample", "decision", "stall", "target", "operation", "daemon")
 
@@ -46,7 +48,12 @@ class Glance:
 
     read_unix_s: float | None = None
     parts: Sequence[HeldWriters] = ()
-    lately: Sequence[MeasuredSpan] = ()
+    lately: Sequence[MeasuredSpan] | None = None
+
+    @property
+    def old_unix_s(self) -> float | None:
+        """When it was read, if so long ago that it must be said."""
+        return self.read_unix_s if self.read_unix_s is not None and time.time() - self.read_unix_s > OLD_S else None
 
 
 class PageFeed:

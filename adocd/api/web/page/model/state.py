@@ -3,7 +3,7 @@
 A word about the last second would change at every look, and would contradict the figures beside it.
 """
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -66,14 +66,16 @@ class State:
         return _SIGNS[self.level]
 
 
-def state_of(target: dict[str, Any], spans: Sequence[MeasuredSpan] = (), now_unix_s: float | None = None) -> State:
-    """Return the state of a target of REST's list; `spans`: what was measured of it lately, oldest first.
+def state_of(
+    target: dict[str, Any], lately: Sequence[MeasuredSpan] | None = None, now_unix_s: float | None = None
+) -> State:
+    """Return the state of a target of REST's list; `lately`: what was measured of it, oldest first; None: not read yet.
 
     `now_unix_s`: when they were read, for an agent may answer and measure nothing new; None: at their end.
     """
     if target["state"] == "closed":
         return State("closed", "The database is closed", "closed", "Its program has closed it, or has ended.")
-    stall = target["stall"]
+    stall, spans = target["stall"], lately or ()
     if target["state"] != "attached":
         silent = _not_now("Its agent does not answer", "silent", "it fell silent", target, spans)
         return replace(silent, remedy=wake(target["process"]))
@@ -86,7 +88,14 @@ def state_of(target: dict[str, Any], spans: Sequence[MeasuredSpan] = (), now_uni
             why = f"{_capital(stall['why'])}."
             return State("silent", "Writes may be held", "possibly held", why, None, why, stall["since_unix_s"])
         stall, for_s = None, 0.0
+    if stall is None and not spans:
+        return _unknown("not read yet" if lately is None else "not measured yet")
     return _measured(spans, end, stall, for_s)
+
+
+def _unknown(word: str) -> State:
+    """Return the state of a target without figures: that nothing is known of it does not mean that writes flow."""
+    return State("silent", _capital(word), word, "Whether writes are held is not known yet.")
 
 
 def _is_old(last: MeasuredSpan, now_unix_s: float) -> bool:
@@ -113,8 +122,6 @@ def _not_now(title: str, word: str, when: str, target: dict[str, Any], spans: Se
 
 def _measured(spans: Sequence[MeasuredSpan], end: float, stall: dict[str, Any] | None, for_s: float) -> State:
     minute = held((span for span in spans if span.unix_s > end - MINUTE_S), end - MINUTE_S, end)
-    if stall is None and minute.measured_s <= 0:
-        return State("ok", "Writes flow", "flowing", "Nothing holds writes now; the last minute was not measured.")
     # What holds writes now counts while it lasts, even where its end is what measures it.
     known_s = max(minute.measured_s, min(for_s, MINUTE_S))
     share = max(minute.share, min(1.0, for_s / known_s) if known_s else 1.0 if stall else 0.0)
@@ -190,10 +197,10 @@ def summary(states: Sequence[State]) -> str:
     """Summarize a list in one sentence."""
     if not states:
         return "No database with an agent is open."
-    levels = [state.level for state in states]
     names: dict[Level, str] = {"stopped": "held much of the time", "delayed": "held at times", "ok": "flowing"}
-    counts = {names.get(level, level): levels.count(level) for level in ORDER}
-    words = [f"{number} {word}" for word, number in counts.items() if number]
+    worst = sorted(states, key=lambda state: ORDER.index(state.level))
+    counts = Counter(names.get(state.level, state.word) for state in worst)
+    words = [f"{number} {word}" for word, number in counts.items()]
     databases = "1 database" if len(states) == 1 else f"{len(states)} databases"
     return f"{databases}: {', '.join(words)}."
 
