@@ -123,6 +123,18 @@ def test_rows_have_a_column_for_every_line_and_limits_that_are_off_are_none() ->
     assert named["soft_pending_compaction_bytes_limit"] == 64 << 30
 
 
+@pytest.mark.parametrize(
+    ("knob", "unit"),
+    [
+        ("rate_limiter_bytes_per_sec", "bytes_per_s"), ("delayed_write_rate", "bytes_per_s"),
+        ("bytes_per_sync", "bytes"), ("write_buffer_size", "bytes"), ("background_jobs", "count"),
+        ("disable_auto_compactions", "switch"),
+    ],
+)  # fmt: skip
+def test_a_knobs_axis_has_its_unit(knob: str, unit: str) -> None:
+    assert spec.knob_unit(knob) == unit
+
+
 def jobs(value: int) -> dict[str, Any]:
     return {"knob": "background_jobs", "value": value, "column_family": None}
 

@@ -172,7 +172,7 @@ def knob_unit(name: str) -> Unit:
     """Return the unit of a knob."""
     if name in _SWITCHES:
         return "switch"
-    if name.endswith("_rate") or name.endswith("per_s"):
+    if name.endswith(("_rate", "per_s", "per_sec")):  # RocksDB abbreviates seconds otherwise than we do
         return "bytes_per_s"
     return "bytes" if any(word in name for word in ("size", "bytes", "readahead")) else "count"
 
