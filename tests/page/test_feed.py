@@ -11,8 +11,12 @@ from typing import Any
 
 import pytest
 
+from adocd.api.web.gate import Grant
 from adocd.api.web.page import feed as feed_module
+from adocd.api.web.page import room as room_module
 from adocd.api.web.page.feed import Listener, PageFeed
+from adocd.api.web.page.room import Room
+from adocd.api.web.page.views.shell import Visit
 from adocd.api.web.upstream import StreamedAnswer
 from adocd.targets.errors import Unreachable
 from tests.daemon.harness import until
@@ -26,11 +30,12 @@ class FakeUpstream:
         self.asked: Counter[str] = Counter()
         self.is_there = True
         self.streams = 0
+        #: Paths that the daemon fails at.
+        self.failing: set[str] = set()
         self.sent: asyncio.Queue[bytes] = asyncio.Queue()
         self.answers: dict[str, Any] = {
             "/healthz": {"journal": {"problem": None}},
             "/v1/targets": {"targets": [target()], "problems": {}, "journal": {"problem": None}},
-            "/v1/controllers": {"controllers": []},
             "/v1/targets/t1": target(id="t1"),
             "/v1/targets/t1/history": {"points": [point(100.0), point(101.0)]},
             "/v1/targets/t1/decisions": {"decisions": [decision(1)]},
@@ -46,7 +51,8 @@ class FakeUpstream:
         if not self.is_there:
             raise Unreachable("nobody is there")
         self.asked[path.partition("?")[0]] += 1
-        return 200, json.dumps(self.answers[path.partition("?")[0]]).encode()
+        status = 500 if path.partition("?")[0] in self.failing else 200
+        return status, json.dumps(self.answers[path.partition("?")[0]]).encode()
 
     @contextlib.asynccontextmanager
     async def stream(self, path: str) -> AsyncIterator[StreamedAnswer]:
@@ -159,6 +165,17 @@ def test_events_bring_the_list_and_decisions_up_to_date() -> None:
     with_feed(body)
 
 
+def test_what_was_measured_long_before_it_was_read_is_no_news() -> None:
+    async def body(feed: PageFeed, upstream: FakeUpstream) -> None:
+        room = feed.enter("t1")
+        feed.listen("one", Page().listener)
+        await until(lambda: room.read_unix_s is not None and "t1" in feed.glances, "the first figures")
+        assert room.now_unix_s == 101.0
+        assert feed.state(feed.targets["t1"]).word == "not measured", "the points are of 1970"
+
+    with_feed(body)
+
+
 def test_a_daemon_that_is_gone_is_lost_and_found_again() -> None:
     async def body(feed: PageFeed, upstream: FakeUpstream) -> None:
         page = Page()
@@ -172,6 +189,73 @@ def test_a_daemon_that_is_gone_is_lost_and_found_again() -> None:
         assert feed.targets, "what was known stays"
         upstream.is_there = True
         await until(lambda: not feed.lost, "it is there again")
+
+    with_feed(body)
+
+
+class Browser:
+    """A browser that is connected, and keeps the scripts that its page sends it."""
+
+    id = "one"
+    has_socket_connection = True
+
+    def __init__(self) -> None:
+        self.scripts: list[str] = []
+
+    def __enter__(self) -> None:
+        """Do nothing: nothing is laid out."""
+
+    def __exit__(self, *failed: object) -> None:
+        """Do nothing."""
+
+    def on_connect(self, handler: Callable[[], None]) -> None:
+        """Connect at once."""
+        handler()
+
+    def on_delete(self, handler: Callable[[], None]) -> None:
+        """Stay for ever."""
+
+    def run_javascript(self, code: str) -> None:
+        """Keep it."""
+        self.scripts.append(code)
+
+
+def open_on(feed: PageFeed, room: Room) -> Browser:
+    """Open the page of one target."""
+
+    async def forever() -> bool:
+        return True
+
+    async def nothing_to_lay_out() -> None:
+        pass
+
+    browser: Any = Browser()
+    ours: Any = None
+    visit = Visit(feed, ours, ours, None, None, Grant(None, True, forever), browser, room=room)
+    visit.keep_fresh(nothing_to_lay_out)
+    return browser  # type: ignore[no-any-return]
+
+
+def test_a_target_that_cannot_be_read_is_stale_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(room_module, "STALE_S", 0.2)
+    monkeypatch.setattr(feed_module, "_GLANCE_AGE_S", 0.02)
+
+    async def body(feed: PageFeed, upstream: FakeUpstream) -> None:
+        upstream.answers["/v1/targets"]["targets"] = [target(id="t1"), target(id="t2")]
+        for path in [each for each in upstream.answers if each.startswith("/v1/targets/t1")]:
+            upstream.answers[path.replace("t1", "t2")] = upstream.answers[path]
+        bad, good = feed.enter("t1"), feed.enter("t2")
+        browser = open_on(feed, bad)
+        assert feed.state(target(id="t1")).word == "not read yet"
+        await until(lambda: set(feed.glances) == {"t1", "t2"}, "all of both targets")
+        upstream.failing |= {"/v1/targets/t1", "/v1/targets/t1/history"}
+        await until(lambda: "/v1/targets/t1 answered 500" in "".join(browser.scripts[-1:]), "its page is told so")
+        assert not feed.lost
+        version, glance = good.version, feed.glance("t2")
+        await until(lambda: good.version > version and feed.glance("t2") is not glance, "the other is read as ever")
+        assert feed.glance("t1").parts, "what was known stays"
+        upstream.failing.clear()
+        await until(lambda: browser.scripts[-1].startswith("adocd.tick(null"), "its page is told that it is back")
 
     with_feed(body)
 

@@ -107,5 +107,8 @@ def test_a_time_that_is_dragged_over_is_kept_in_the_link(browser: Browser) -> No
         assert begin <= shown[0] < shown[1] <= end
         page.get_by_role("button", name="15 min", exact=True).click()
         page.wait_for_function("!location.search")
+        page.goto(f"{page.url}?from=4000000000&to=4000000060")
+        page.get_by_text("nothing was measured in this time").wait_for()
+        assert page.evaluate("adocd.state.rows") == []
         context.close()
     watched.is_content()

@@ -35,6 +35,19 @@ def _moved(value: Any, by_s: float, name: str = "") -> Any:
     return value + by_s if is_time and isinstance(value, int | float) and value > 1e9 else value
 
 
+#: The last seconds of an incident, which repeat for as long as its page is looked at.
+_LAST_S = 60.0
+
+
+def _going_on(points: list[Any]) -> list[Any]:
+    """Repeat the last minute up to now, as an agent that still measures would: so every minute is like the last."""
+    now = time.time()
+    last = [point for point in points if point["unix_s"] > points[-1]["unix_s"] - _LAST_S]
+    turns = range(1, 2 + int((now - points[-1]["unix_s"]) / _LAST_S)) if points else ()
+    more = [point | {"unix_s": point["unix_s"] + turn * _LAST_S} for turn in turns for point in last]
+    return points + [point for point in more if point["unix_s"] <= now]
+
+
 class _Daemon(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
     daemon_threads = True
 
@@ -65,6 +78,8 @@ class _Answering(BaseHTTPRequestHandler):
             return
         answer = self.server.answers.get(url.path)
         if answer is not None and url.path.endswith("/history"):
+            if self.server.answers[url.path.removesuffix("/history")]["state"] == "attached":
+                answer = answer | {"points": _going_on(answer["points"])}
             begin = float(parse_qs(url.query).get("from_unix_s", ["0"])[0])
             answer = answer | {"points": [point for point in answer["points"] if point["unix_s"] > begin]}
         content = json.dumps(answer).encode()

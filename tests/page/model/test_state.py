@@ -24,7 +24,7 @@ def at(spans: Sequence[MeasuredSpan], now: dict[str, Any] | None = None) -> Stat
 @pytest.mark.parametrize(
     ("members", "level", "word"),
     [
-        ({}, "ok", "flowing"),
+        ({}, "silent", "not read yet"),
         ({"stall": stall("stopped", "memtable", "l0")}, "stopped", "held 100 %"),
         ({"stall": stall("possibly")}, "silent", "possibly held"),
         ({"state": "silent"}, "silent", "silent"),
@@ -36,6 +36,10 @@ def test_states_without_a_history(members: dict[str, Any], level: str, word: str
     assert (found.level, found.word) == (level, word)
 
 
+def test_what_was_read_and_found_empty_is_not_measured_yet() -> None:
+    assert state_of(target(), ()).word == "not measured yet"
+
+
 def test_the_word_is_about_the_minute_and_not_about_this_second() -> None:
     mostly = at(held_points(0, 55, 0.96) + held_points(55, 60, 0.0))
     assert (mostly.level, mostly.title) == ("stopped", "Writes are held much of the time")
@@ -43,6 +47,25 @@ def test_the_word_is_about_the_minute_and_not_about_this_second() -> None:
     flowing = at(held_points(0, 60, 0.0), stall("stopped") | {"since_unix_s": 59.5})
     assert (flowing.level, flowing.now) == ("ok", "")
     assert at(held_points(0, 12, 0.3)).sentence == "Held 30 % of the last 12 s, mostly by level-0 files."
+
+
+def test_an_agent_that_answers_and_measures_nothing_new_is_not_green() -> None:
+    spans = held_points(0, 60, 0.0)
+    blind = target(sentence="no new measurement for 40 s: no lease is held")
+    assert state_of(blind, spans, 70.0).word == "flowing"
+    old = state_of(blind, spans, 100.0)
+    assert (old.level, old.word, old.rate, old.measured_unix_s) == ("silent", "not measured", 1000.0, 60.0)
+    assert old.sentence == "No new measurement for 40 s: no lease is held."
+    assert "in its last minute, until" in parts.state_card(old)
+    held_then = state_of(blind | {"stall": stall()}, spans, 100.0).sentence
+    assert held_then.endswith("Writes were held when it was last measured: column family default has 36 level-0 files.")
+
+
+def test_figures_of_slow_ticks_are_no_older_than_their_ticks() -> None:
+    minutes = [measured(60.0 * number, 60.0) for number in (1, 2, 3)]
+    assert [state_of(target(), minutes, 180.0 + age_s).word for age_s in (59, 179, 181)] == [
+        "flowing", "flowing", "not measured",
+    ]  # fmt: skip
 
 
 def test_how_long_writes_took_stands_beside_their_rate() -> None:
@@ -131,7 +154,10 @@ def test_a_word_changes_back_only_after_a_real_change(runs: list[tuple[Any, int]
 
 def test_the_worst_comes_first_and_the_sum_is_said() -> None:
     listed = [target(path="/a"), target(path="/b", stall=stall()), target(path="/c", state="silent")]
-    told = state.worst_first((each, state_of(each)) for each in listed)
+    still, flowing = held_points(0, 60, 1.0), held_points(0, 60, 0.0)
+    told = state.worst_first((each, state_of(each, still if each["stall"] else flowing)) for each in listed)
     assert [each["path"] for each, _ in told] == ["/b", "/c", "/a"]
-    assert state.summary([now for _, now in told]) == "3 databases: 1 held much of the time, 1 silent, 1 flowing."
+    states = [now for _, now in told]
+    assert state.summary(states) == "3 databases: 1 held much of the time, 1 silent, 1 flowing."
+    assert state.summary([*states[1:], state_of(target())]) == "3 databases: 1 silent, 1 not read yet, 1 flowing."
     assert state.summary([]) == "No database with an agent is open."

@@ -85,6 +85,13 @@ def test_a_laws_parameters_are_fields_with_unit_range_and_default() -> None:
     assert settings.fields_of("gone", LAWS, {}) == []
 
 
+@pytest.mark.parametrize(("law", "why"), [("", "choose a law"), ("adoc+gone", "the law gone, so its parameters")])
+def test_a_law_whose_parameters_have_no_fields_is_not_set(law: str, why: str) -> None:
+    settings.check_law("adoc+mimd", LAWS)
+    with pytest.raises(settings.InputNotUnderstood, match=why):
+        settings.check_law(law, LAWS)
+
+
 def test_what_is_typed_into_fields_becomes_parameters() -> None:
     typed = {"threads_max": "8", "tune_batch": "false", "batch_max_bytes": "96MiB", "name": "x", "left": " "}
     assert settings.parameters(typed) == {

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
 
 from adocd.api.repeats import in_rows
 from adocd.api.web.page.charts import span, spec
+from adocd.api.web.page.feed import OLD_S, Glance
 from adocd.api.web.page.model import decisions
 from adocd.api.web.page.model.settings import Changed
 from adocd.api.web.page.model.state import state_of
@@ -106,6 +108,12 @@ def test_a_share_is_of_what_was_measured_not_of_what_the_chart_could_show() -> N
     assert "nothing measured" in parts.glance_row(target(), state_of(target()), seconds[:1])
 
 
+def test_a_row_that_was_read_long_ago_says_when() -> None:
+    new, old = Glance(time.time()), Glance(time.time() - 10 * OLD_S)
+    rows = [parts.glance_row(target(), state_of(target()), [], each.old_unix_s) for each in (Glance(), new, old)]
+    assert ["Read <time-ago" in row for row in rows] == [False, False, True]
+
+
 def test_rows_have_a_column_for_every_line_and_limits_that_are_off_are_none() -> None:
     (row,) = spec.rows([point(1.5, stalled_by_cause={"l0": 0.25})], ["background_jobs"])
     assert len(row) == 1 + len(spec.COLUMNS) + 1
@@ -113,6 +121,18 @@ def test_rows_have_a_column_for_every_line_and_limits_that_are_off_are_none() ->
     assert (named["at"], named["cause_l0"], named["background_jobs"]) == (1500, 0.25, 2)
     assert named["hard_pending_compaction_bytes_limit"] is None
     assert named["soft_pending_compaction_bytes_limit"] == 64 << 30
+
+
+@pytest.mark.parametrize(
+    ("knob", "unit"),
+    [
+        ("rate_limiter_bytes_per_sec", "bytes_per_s"), ("delayed_write_rate", "bytes_per_s"),
+        ("bytes_per_sync", "bytes"), ("write_buffer_size", "bytes"), ("background_jobs", "count"),
+        ("disable_auto_compactions", "switch"),
+    ],
+)  # fmt: skip
+def test_a_knobs_axis_has_its_unit(knob: str, unit: str) -> None:
+    assert spec.knob_unit(knob) == unit
 
 
 def jobs(value: int) -> dict[str, Any]:

@@ -4,14 +4,15 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from adocd.api.event_stream import PATH, events_of
 from adocd.api.web.page.model import history
 from adocd.api.web.page.model.state import State, state_of
-from adocd.api.web.page.room import Room
+from adocd.api.web.page.room import Room, trouble_in_words
 from adocd.api.web.upstream import Upstream
 from adocd.diagnosis.held import HeldWriters, MeasuredSpan
 from adocd.targets.errors import TargetError, Unreachable
@@ -27,6 +28,8 @@ LOST_S = 1.4
 GLANCE_S, GLANCE_SLOTS = 900, 60
 #: Most small charts to read in a tick, and the age at which to read one again: a thousand targets are no flood.
 _GLANCES_A_TICK, _GLANCE_AGE_S = 8, 5.0
+#: One that was read longer ago says so: of a thousand targets each is read every two minutes.
+OLD_S = 15.0
 _LIST_AGE_S = 10.0
 _KINDS = ("sample", "decision", "stall", "target", "operation", "daemon")
 
@@ -41,11 +44,16 @@ class Listener:
 
 @dataclass(frozen=True)
 class Glance:
-    """What the list shows of a target: its small chart, and what its state is told from; `read_at_s` is monotonic."""
+    """What the list shows of a target, read at `read_unix_s`: its small chart, and what its state is told from."""
 
-    read_at_s: float = float("-inf")
+    read_unix_s: float | None = None
     parts: Sequence[HeldWriters] = ()
-    lately: Sequence[MeasuredSpan] = ()
+    lately: Sequence[MeasuredSpan] | None = None
+
+    @property
+    def old_unix_s(self) -> float | None:
+        """When it was read, if so long ago that it must be said."""
+        return self.read_unix_s if self.read_unix_s is not None and time.time() - self.read_unix_s > OLD_S else None
 
 
 class PageFeed:
@@ -62,9 +70,10 @@ class PageFeed:
         self.targets: dict[str, dict[str, Any]] = {}
         self.problems: dict[str, str] = {}
         self.journal: dict[str, Any] | None = None
-        self.controllers: list[dict[str, Any]] = []
         self.trouble: str | None = None
         self.glances: dict[str, Glance] = {}
+        #: When each small chart was last asked for.
+        self._glanced_s: dict[str, float] = {}
 
     # -- for the views
 
@@ -88,7 +97,8 @@ class PageFeed:
 
     def state(self, target: dict[str, Any]) -> State:
         """Return the state of a target of the list."""
-        return state_of(target, self.glance(target["id"]).lately)
+        glance = self.glance(target["id"])
+        return state_of(target, glance.lately, glance.read_unix_s)
 
     def listen(self, key: object, listener: Listener) -> None:
         """Call the listener at every tick and beat until `forget`."""
@@ -132,10 +142,8 @@ class PageFeed:
                 self._heard_s, self.trouble = time.monotonic(), None
             except TimeoutError:
                 self.trouble = f"no answer within {PATIENCE_S:.0f} s"
-            except TargetError as error:
-                self.trouble = str(error)
-            except Exception as error:  # the answer has another form than expected; the next one may not
-                self.trouble = f"its answer is not understood ({type(error).__name__}: {error})"
+            except Exception as error:  # the answer may have another form than expected; the next one may not
+                self.trouble = trouble_in_words(error)
             for listener in list(self._listeners.values()):
                 listener.beat()
             await asyncio.sleep(BEAT_S)
@@ -161,14 +169,17 @@ class PageFeed:
                 follower.cancel()
 
     async def _tick(self) -> None:
-        try:
-            await self._read_list()
-            await self._refresh_rooms()
-            await self._refresh_glances()
-        except TargetError as error:
-            _log.debug("nothing new: %s", error)
-        except Exception:  # the answer has another form than expected; the next one may not
-            _log.debug("an answer of the daemon's", exc_info=True)
+        """Read what is due. What fails stops nothing else, unless the daemon is lost, and all would wait in vain."""
+        for read in self._due():
+            if not await _succeeds(read) and self.lost:
+                return
+
+    def _due(self) -> Iterator[Callable[[], Awaitable[None]]]:
+        yield self._read_list
+        for room in list(self._rooms.values()):
+            yield partial(room.refresh, time.monotonic())
+        for target in self._due_glances():
+            yield partial(self._read_glance, target)
 
     async def _read_list(self) -> None:
         """Read the whole list, but only now and then: events bring the changes."""
@@ -179,31 +190,29 @@ class PageFeed:
         listed = json.loads(body)
         self.targets = {target["id"]: target for target in listed["targets"]}
         self.problems, self.journal = listed["problems"], listed["journal"]
-        if not self.controllers:
-            _, body = await self._get("/v1/controllers")
-            self.controllers = json.loads(body)["controllers"]
         self._list_at_s = now_s
 
-    async def _refresh_rooms(self) -> None:
-        for room in list(self._rooms.values()):
-            await room.refresh(time.monotonic())
-
-    async def _refresh_glances(self) -> None:
-        """Read some of the small charts again, the oldest first."""
+    def _due_glances(self) -> list[str]:
+        """Choose the small charts to read again: those asked for longest ago, so that one that fails waits its turn."""
+        for gone in set(self._glanced_s) - set(self.targets):
+            del self._glanced_s[gone]
+            self.glances.pop(gone, None)
         now_s = time.monotonic()
-        read_at = {target: self.glances.get(target, Glance()).read_at_s for target in self.targets}
-        due = sorted(
-            (target for target in read_at if now_s - read_at[target] >= _GLANCE_AGE_S), key=read_at.__getitem__
-        )
-        for target in due[:_GLANCES_A_TICK]:
-            status, body = await self._get(f"/v1/targets/{target}/history?points={GLANCE_S}")
-            points = json.loads(body)["points"] if status < 400 else []
-            end = points[-1]["unix_s"] if points else 0.0
-            begin = max(end - GLANCE_S, points[0]["unix_s"] - points[0]["interval_s"]) if points else 0.0
-            parts = history.slots(points, begin, end, GLANCE_SLOTS) if points else []
-            self.glances[target] = Glance(now_s, parts, history.lately(points))
-        for gone in set(self.glances) - set(self.targets):
-            del self.glances[gone]
+        asked_s = {target: self._glanced_s.get(target, float("-inf")) for target in self.targets}
+        due = [target for target in asked_s if now_s - asked_s[target] >= _GLANCE_AGE_S]
+        return sorted(due, key=asked_s.__getitem__)[:_GLANCES_A_TICK]
+
+    async def _read_glance(self, target: str) -> None:
+        self._glanced_s[target] = time.monotonic()
+        path = f"/v1/targets/{target}/history"
+        status, body = await self._get(f"{path}?points={GLANCE_S}")
+        if status >= 500:
+            raise TargetError(f"{path} answered {status}")
+        points = json.loads(body)["points"] if status < 400 else []
+        end = points[-1]["unix_s"] if points else 0.0
+        begin = max(end - GLANCE_S, points[0]["unix_s"] - points[0]["interval_s"]) if points else 0.0
+        parts = history.slots(points, begin, end, GLANCE_SLOTS) if points else []
+        self.glances[target] = Glance(time.time(), parts, history.lately(points))
 
     async def _tell(self) -> None:
         """Call every listener; one that fails does not stop the others, and other tasks run in between."""
@@ -243,3 +252,16 @@ class PageFeed:
             for each in self._rooms.values() if target is None else [room]:
                 if each is not None:
                     each.ask_again()
+
+
+async def _succeeds(read: Callable[[], Awaitable[None]]) -> bool:
+    """Read something, and return whether that worked; the next time it may."""
+    try:
+        await read()
+    except TargetError as error:
+        _log.debug("nothing new: %s", error)
+        return False
+    except Exception:  # the answer has another form than expected
+        _log.debug("an answer of the daemon's", exc_info=True)
+        return False
+    return True

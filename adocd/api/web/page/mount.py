@@ -18,9 +18,9 @@ from nicegui import core, ui
 from nicegui.client import Client
 
 from adocd.api import problems
-from adocd.api.limits import COME_BACK, MAX_WEBSOCKETS
+from adocd.api.limits import COME_BACK
 from adocd.api.web import page
-from adocd.api.web.page import messages, session
+from adocd.api.web.page import messages, places, session
 from adocd.api.web.page.feed import PageFeed
 from adocd.api.web.page.session import Sessions
 from adocd.api.web.page.views.overview import Overview
@@ -33,14 +33,17 @@ _STATIC = Path(__file__).parent / "static"
 #: dialog that was open is gone. NiceGUI derives from it how long either side may be silent (0.4 times as long). A busy
 #: machine, as one on which RocksDB stalls often is, needs that; the page says after 2 s that its figures are old.
 _RECONNECT_S = 30.0
-#: Most pages: the open ones, those still loading, and those whose browser may come back.
-_MOST_CLIENTS = 2 * MAX_WEBSOCKETS
+#: How a browser looks again for a place for its page: rarely, for somebody may be typing a token.
+_LOOK_AGAIN = {"Retry-After": "30", "Refresh": "30"}
 #: NiceGUI has inline scripts, and Vue compiles templates; but nothing is loaded from or sent to other hosts.
 _POLICY = (
     "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data:; font-src 'self' data:; connect-src 'self'; object-src 'none'; base-uri 'none'; "
     "form-action 'self'; frame-ancestors 'none'"
 )
+_AT_THE_DOOR = {"Content-Security-Policy": _POLICY, "Cache-Control": "no-store"}
+_DOOR_SAYS = "Log in to see anything."
+_FULL_DOOR_SAYS = "All places for readers are taken. Log in with a token that may operate, or come back later."
 
 
 def mount(app: FastAPI, upstream: Upstream, sessions: Sessions) -> None:
@@ -159,6 +162,7 @@ def _bound_strangers(mounted: Any) -> None:
     mounted.on_delete(forget_tab)
 
     mounted.add_middleware(messages.OnlyUnderstood)
+    mounted.add_middleware(places.SpareSockets)
     messages.leave_no_traces()
 
 
@@ -171,17 +175,21 @@ def _guard(mounted: FastAPI) -> None:
     """Limit the number of pages, and forbid the browser to talk to other hosts.
 
     A visitor who may not read gets a static log-in page, which uses no client of NiceGUI's and so no operator's place.
+    So does one who is not logged in when there is no place: it may be an operator.
     """
     style = (_STATIC / "page.css").read_text(encoding="utf-8")
     door = (_STATIC / "door.html").read_text(encoding="utf-8").replace("/* page.css stands here */", style)
+    door_of_full = door.replace(_DOOR_SAYS, _FULL_DOOR_SAYS)
 
     @mounted.middleware("http")
     async def guarded(request: Request, call_next: Any) -> Response:
         is_asset = request.url.path.startswith(f"{page.PATH}/_nicegui")
         if not is_asset and not request.state.grant.may_read:
-            return HTMLResponse(door, headers={"Content-Security-Policy": _POLICY, "Cache-Control": "no-store"})
-        if not is_asset and len(Client.instances) >= _MOST_CLIENTS:
-            return problems.problem(503, f"{_MOST_CLIENTS} pages are open already; close one and try again", COME_BACK)
+            return HTMLResponse(door, headers=_AT_THE_DOOR)
+        if not is_asset and not places.may_open(request.state.grant):
+            if request.state.grant.holder is None:
+                return HTMLResponse(door_of_full, 503, headers=_AT_THE_DOOR | _LOOK_AGAIN)
+            return problems.problem(503, "all places for pages are taken; close one and try again", COME_BACK)
         answer: Response = await call_next(request)
         answer.headers["Content-Security-Policy"] = _POLICY
         return answer

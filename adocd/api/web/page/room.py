@@ -17,6 +17,8 @@ Get = Callable[[str], Awaitable[tuple[int, bytes]]]
 #: How often to read what changes slowly.
 _SLOWLY_S = 10.0
 _MINUTE_S = 60.0
+#: A target that could not be read for so long is shown as stale.
+STALE_S = 5.0
 #: Decisions to know, and the newest ones to read again now and then: no event tells of a repeat.
 _DECISIONS, _REPEATED = 500, 20
 
@@ -30,9 +32,13 @@ class Room:
         self.version = 0
         #: Grows with every new decision, and with every new version of one.
         self.decisions_version = 0
+        #: Why it could not be read the last time; None if it could.
+        self.trouble: str | None = None
         self.missing: str | None = None
         self.detail: dict[str, Any] | None = None
         self.points: list[Point] = []
+        #: When the points were last read; None before.
+        self.read_unix_s: float | None = None
         self.decisions: list[dict[str, Any]] = []
         self.overrides: list[dict[str, Any]] = []
         #: The audit trail, newest first.
@@ -46,14 +52,33 @@ class Room:
         self._long: dict[int, tuple[float, list[Point]]] = {}
         self._slow_at_s = float("-inf")
         self._loaded = False
+        self._heard_s = time.monotonic()
 
     @property
     def path(self) -> str:
         """The target's path in REST."""
         return f"/v1/targets/{quote(self.target, safe='')}"
 
+    @property
+    def silence_s(self) -> float:
+        """Seconds since everything that was due was read."""
+        return time.monotonic() - self._heard_s
+
+    @property
+    def lost(self) -> bool:
+        """Whether what is shown is older than STALE_S, although the daemon may answer others."""
+        return self.silence_s > STALE_S and (self.detail is not None or self.trouble is not None)
+
     async def refresh(self, now_s: float) -> None:
-        """Read what is new at `now_s` of the monotonic clock; raises TargetError when the daemon does not answer."""
+        """Read what is new at `now_s` of the monotonic clock; raises what fails, and notes it in `trouble`."""
+        try:
+            await self._read_all(now_s)
+        except Exception as error:
+            self.trouble = trouble_in_words(error)
+            raise
+        self._heard_s, self.trouble = time.monotonic(), None
+
+    async def _read_all(self, now_s: float) -> None:
         detail = await self._read(self.path)
         if detail is None:
             gone = "" if self.detail is None else " any more"
@@ -61,6 +86,7 @@ class Room:
             return
         self.missing, self.detail = None, detail
         await self._read_points()
+        self.read_unix_s = time.time()
         if not self._loaded:
             await self._read_decisions(_DECISIONS)
             self._loaded = True
@@ -95,7 +121,7 @@ class Room:
         """Return the points of a span; those of one that goes on and is longer than SHORT_S may be a minute old."""
         span_s = shown.span_s
         if shown.begin is not None and shown.end is not None:
-            recent = self.now_unix_s - shown.begin <= SHORT_S
+            recent = (self.now_unix_s or time.time()) - shown.begin <= SHORT_S
             resolution, most = ("1s" if recent else "1m"), spec.MOST_POINTS
             return await self._history(shown.begin, shown.end, resolution, most)
         if span_s <= SHORT_S:
@@ -158,3 +184,10 @@ class Room:
         if status >= 500:
             raise TargetError(f"{path} answered {status}")
         return json.loads(body) if status < 400 else None
+
+
+def trouble_in_words(error: Exception) -> str:
+    """Say why something could not be read: the daemon does not answer, or its answer has another form than expected."""
+    if isinstance(error, TargetError):
+        return str(error)
+    return f"its answer is not understood ({type(error).__name__}: {error})"

@@ -8,7 +8,7 @@ from nicegui import ui
 from adocd.api.web.page.actions.ask import Actions, NotDone
 from adocd.api.web.page.actions.dialogs import Dialog
 from adocd.api.web.page.model import settings
-from adocd.api.web.page.model.settings import ParameterField
+from adocd.api.web.page.model.settings import InputNotUnderstood, ParameterField
 from adocd.api.web.page.model.units import text
 from adocd.api.web.page.room import Room
 
@@ -23,16 +23,16 @@ _SHAPING = {
 class PolicyDialog:
     """The dialog for one target: it opens with the policy in force, and refuses if that has changed since."""
 
-    def __init__(self, room: Room, actions: Actions, controllers: list[dict[str, Any]]) -> None:
+    def __init__(self, room: Room, actions: Actions) -> None:
         self._room = room
         self._actions = actions
-        self._laws = {law["name"]: law for law in controllers}
+        self._laws: dict[str, dict[str, Any]] = {}
         self._etag: str | None = None
         self._given: dict[str, Any] = {}
         self._typed: dict[str, ui.input | ui.select] = {}
         self._dialog = Dialog("policy", "Set the policy")
         with self._dialog.body:
-            self._law = ui.select(sorted(self._laws), label="Law", on_change=self._tell_about).props("outlined dense")
+            self._law = ui.select([], label="Law", on_change=self._tell_about).props("outlined dense")
             self._about = ui.html("", sanitize=False)
             self._fields = ui.element("div").classes("fields").props('role=group aria-label="Parameters"')
             self._dry_run = ui.checkbox("Dry run: decide, but change nothing")
@@ -45,13 +45,15 @@ class PolicyDialog:
         self._dialog.buttons("Set it", self._set)
 
     async def open(self) -> None:
-        """Fill in the policy in force, and show the dialog."""
+        """Fill in the policy in force, and show the dialog with all laws that there are now."""
         try:
+            _, listed = await self._actions.read("/v1/controllers")
             headers, policy = await self._actions.read(f"{self._room.path}/policy")
         except NotDone as error:
             self._dialog.open()
             self._dialog.fails(str(error))
             return
+        self._laws = {law["name"]: law for law in listed["controllers"]}
         self._etag = headers.get("etag")
         # A policy may combine several laws; the one in force can always be chosen again.
         names = sorted({*self._laws, policy["controller"]})
@@ -77,6 +79,7 @@ class PolicyDialog:
                 self._typed[field.name] = _input(field)
 
     def _asked(self) -> dict[str, Any]:
+        settings.check_law(self._law.value or "", self._laws)
         return {
             "controller": self._law.value,
             "parameters": settings.parameters({name: str(field.value or "") for name, field in self._typed.items()}),
@@ -87,7 +90,7 @@ class PolicyDialog:
     async def _preview(self) -> None:
         try:
             difference = await self._actions.do("POST", f"{self._room.path}/policy/difference", self._asked())
-        except NotDone as error:
+        except (NotDone, InputNotUnderstood) as error:
             self._dialog.fails(str(error))
             return
         self._dialog.fails(difference["refused"] or "")

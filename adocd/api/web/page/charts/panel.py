@@ -86,7 +86,8 @@ class Panel:
         if shown.begin is not None and self._sent_unix_s is not None:
             return
         points = await room.charted(shown, now_s)
-        if not points or shown is not self._span:
+        # A chosen time in which nothing was measured is shown empty; of one that goes on, something may come.
+        if shown is not self._span or (not points and shown.end is None):
             return
         knobs = history.knobs_to_draw(points, spec.MOST_KNOBS)
         more = {"acted": spec.acted(points), "stalls": spec.longest_stalls(room.diagnosis)}
@@ -102,7 +103,7 @@ class Panel:
             if not newer and not changed:
                 return
             self._run("addRows", spec.rows(newer, knobs), self._marks(points) if changed else None, more)
-        self._sent_unix_s = points[-1]["unix_s"]
+        self._sent_unix_s = points[-1]["unix_s"] if points else shown.end
         self._sent_decisions = room.decisions_version
 
     def _marks(self, points: list[history.Point]) -> dict[str, Any]:

@@ -133,7 +133,7 @@ def marks(
     `all_known`: whether `records` reach back to the first decision.
     """
     if not points:
-        return {"items": [], "note": ""}
+        return {"items": [], "note": "nothing was measured in this time"}
     begin, end, spans = points[0]["unix_s"], points[-1]["unix_s"], history.measured(points)
     rows = [row for row in in_rows(records) if row.last_unix_s >= begin and row.first_unix_s <= end]
     shown = rows[-decisions.MOST_MARKS :]
@@ -172,7 +172,7 @@ def knob_unit(name: str) -> Unit:
     """Return the unit of a knob."""
     if name in _SWITCHES:
         return "switch"
-    if name.endswith("_rate") or name.endswith("per_s"):
+    if name.endswith(("_rate", "per_s", "per_sec")):  # RocksDB abbreviates seconds otherwise than we do
         return "bytes_per_s"
     return "bytes" if any(word in name for word in ("size", "bytes", "readahead")) else "count"
 

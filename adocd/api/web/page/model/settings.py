@@ -131,6 +131,15 @@ def fields_of(controller: str, laws: Mapping[str, dict[str, Any]], given: Mappin
     ]
 
 
+def check_law(controller: str, laws: Mapping[str, dict[str, Any]]) -> None:
+    """Raise InputNotUnderstood for a law without fields here: setting it would drop the parameters that it has."""
+    for name in controller.split("+"):
+        if not name:
+            raise InputNotUnderstood("choose a law")
+        if name not in laws:
+            raise InputNotUnderstood(f"the daemon does not list the law {name}, so its parameters would be lost")
+
+
 def _field(name: str, parameter: str, default: Any, law: dict[str, Any], given: Mapping[str, Any]) -> ParameterField:
     least, most = law["limits"].get(parameter, (None, None))
     bounds = "" if least is None else f"from {named(parameter, _whole(least))}"

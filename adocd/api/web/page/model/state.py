@@ -3,9 +3,9 @@
 A word about the last second would change at every look, and would contradict the figures beside it.
 """
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from adocd.api.explained import CAUSES
@@ -27,6 +27,8 @@ MOSTLY, MOSTLY_NO_MORE = 0.5, 0.35
 STILL_S = 10.0
 #: A stall that is only suspected counts from this age on.
 SUSPECTED_S = 5.0
+#: Figures older than this, and than so many intervals of their last point, tell nothing of now.
+OLD_S, OLD_INTERVALS = 15.0, 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,7 @@ class State:
         now: what holds writes at this moment; "" if nothing does that is worth a word.
         since_unix_s: when that began; None if `now` is empty.
         remedy: what to do about an agent that does not answer; None if it does.
-        measured_unix_s: when the figures of a silent target were measured; None if it is not silent, or none are known.
+        measured_unix_s: when the figures were measured if they tell nothing of now; None if they do or none are known.
 
     """
 
@@ -64,13 +66,21 @@ class State:
         return _SIGNS[self.level]
 
 
-def state_of(target: dict[str, Any], spans: Sequence[MeasuredSpan] = ()) -> State:
-    """Return the state of a target of REST's list; `spans`: what was measured of it lately, oldest first."""
+def state_of(
+    target: dict[str, Any], lately: Sequence[MeasuredSpan] | None = None, now_unix_s: float | None = None
+) -> State:
+    """Return the state of a target of REST's list; `lately`: what was measured of it, oldest first; None: not read yet.
+
+    `now_unix_s`: when they were read, for an agent may answer and measure nothing new; None: at their end.
+    """
     if target["state"] == "closed":
         return State("closed", "The database is closed", "closed", "Its program has closed it, or has ended.")
-    stall = target["stall"]
+    stall, spans = target["stall"], lately or ()
     if target["state"] != "attached":
-        return _silent(target, stall, spans)
+        silent = _not_now("Its agent does not answer", "silent", "it fell silent", target, spans)
+        return replace(silent, remedy=wake(target["process"]))
+    if spans and now_unix_s is not None and _is_old(spans[-1], now_unix_s):
+        return _not_now("Nothing new is measured", "not measured", "it was last measured", target, spans)
     end = spans[-1].unix_s if spans else (stall or {}).get("noticed_unix_s", 0.0)
     for_s = 0.0 if stall is None else max(0.0, end - stall["since_unix_s"])
     if stall is not None and stall["condition"] == "possibly":
@@ -78,30 +88,40 @@ def state_of(target: dict[str, Any], spans: Sequence[MeasuredSpan] = ()) -> Stat
             why = f"{_capital(stall['why'])}."
             return State("silent", "Writes may be held", "possibly held", why, None, why, stall["since_unix_s"])
         stall, for_s = None, 0.0
+    if stall is None and not spans:
+        return _unknown("not read yet" if lately is None else "not measured yet")
     return _measured(spans, end, stall, for_s)
 
 
-def _silent(target: dict[str, Any], stall: dict[str, Any] | None, spans: Sequence[MeasuredSpan]) -> State:
-    """Return the state of a target whose agent does not answer, with what its last minute was like."""
-    why = f" Writes were held when it fell silent: {stall['why']}." if stall else ""
+def _unknown(word: str) -> State:
+    """Return the state of a target without figures: that nothing is known of it does not mean that writes flow."""
+    return State("silent", _capital(word), word, "Whether writes are held is not known yet.")
+
+
+def _is_old(last: MeasuredSpan, now_unix_s: float) -> bool:
+    """Whether the last point is so long ago that it tells nothing of now; a point may cover a minute, as a tick may."""
+    return now_unix_s - last.unix_s > max(OLD_S, OLD_INTERVALS * last.interval_s)
+
+
+def _not_now(title: str, word: str, when: str, target: dict[str, Any], spans: Sequence[MeasuredSpan]) -> State:
+    """Return the state of a target of which nothing is known now, with what its last minute was like."""
+    stall = target["stall"]
+    why = f" Writes were held when {when}: {stall['why']}." if stall else ""
     end = spans[-1].unix_s if spans else 0.0
     minute = held(spans, end - MINUTE_S, end)
     return State(
         "silent",
-        "Its agent does not answer",
-        "silent",
+        title,
+        word,
         f"{_capital(target['sentence'])}.{why}",
         rate=minute.writes_per_s,
         latency=_latency(minute),
-        remedy=wake(target["process"]),
         measured_unix_s=end if spans else None,
     )
 
 
 def _measured(spans: Sequence[MeasuredSpan], end: float, stall: dict[str, Any] | None, for_s: float) -> State:
     minute = held((span for span in spans if span.unix_s > end - MINUTE_S), end - MINUTE_S, end)
-    if stall is None and minute.measured_s <= 0:
-        return State("ok", "Writes flow", "flowing", "Nothing holds writes now; the last minute was not measured.")
     # What holds writes now counts while it lasts, even where its end is what measures it.
     known_s = max(minute.measured_s, min(for_s, MINUTE_S))
     share = max(minute.share, min(1.0, for_s / known_s) if known_s else 1.0 if stall else 0.0)
@@ -177,10 +197,10 @@ def summary(states: Sequence[State]) -> str:
     """Summarize a list in one sentence."""
     if not states:
         return "No database with an agent is open."
-    levels = [state.level for state in states]
     names: dict[Level, str] = {"stopped": "held much of the time", "delayed": "held at times", "ok": "flowing"}
-    counts = {names.get(level, level): levels.count(level) for level in ORDER}
-    words = [f"{number} {word}" for word, number in counts.items() if number]
+    worst = sorted(states, key=lambda state: ORDER.index(state.level))
+    counts = Counter(names.get(state.level, state.word) for state in worst)
+    words = [f"{number} {word}" for word, number in counts.items()]
     databases = "1 database" if len(states) == 1 else f"{len(states)} databases"
     return f"{databases}: {', '.join(words)}."
 

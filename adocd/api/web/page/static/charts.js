@@ -113,7 +113,11 @@
   const readout = (key, ms) => {
     const place = document.getElementById(`readout-${key}`);
     const one = state.spec.charts.find((each) => each.key === key);
-    if (!place || !one || !state.rows.length) return;
+    if (!place || !one) return;
+    if (!state.rows.length) {
+      place.textContent = "";
+      return;
+    }
     let row = state.rows[state.rows.length - 1];
     if (ms !== null) row = state.rows.find((each) => each[0] >= ms) ?? row;
     const own = one.lines.filter((line) => !line.limit).map((line) => row[column(line.column)]);

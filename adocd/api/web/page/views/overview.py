@@ -1,10 +1,13 @@
 """The first page: all targets at a glance, the worst first, and the actions for all of them."""
 
+from typing import Any
+
 from nicegui import ui
 
 from adocd.api.web.page.actions.dialogs import act, confirmed
 from adocd.api.web.page.model import state
 from adocd.api.web.page.model.restored import not_back
+from adocd.api.web.page.model.state import State
 from adocd.api.web.page.model.units import text
 from adocd.api.web.page.views import parts
 from adocd.api.web.page.views.shell import Text, Visit, frame
@@ -70,12 +73,14 @@ class Overview:
             failed.append(f"Some options are not restored: {left}")
         return f"The originals of {len(answer['restored'])} databases are being restored. {' '.join(failed)}"
 
+    def _row(self, target: dict[str, Any], now: State) -> str:
+        glance = self._visit.feed.glance(target["id"])
+        return parts.glance_row(target, now, glance.parts, glance.old_unix_s)
+
     async def _refresh(self) -> None:
         feed = self._visit.feed
         targets = state.worst_first((target, feed.state(target)) for target in feed.targets.values())
-        rows = "".join(
-            parts.glance_row(target, now, feed.glance(target["id"]).parts) for target, now in targets[:_MOST_ROWS]
-        )
+        rows = "".join(self._row(target, now) for target, now in targets[:_MOST_ROWS])
         more = len(targets) - _MOST_ROWS
         rest = f'<p class="muted">and {more} more in a better state.</p>' if more > 0 else ""
         empty = (

@@ -230,18 +230,24 @@ def restore_note(detail: dict[str, Any]) -> str:
     return f'<p class="note" role="status">{text(words)}</p>'
 
 
-def glance_row(target: dict[str, Any], now: State, parts: Sequence[HeldWriters]) -> str:
-    """Show one target of the list: its state, its rate, its policy and its last 15 minutes."""
+def glance_row(
+    target: dict[str, Any], now: State, parts: Sequence[HeldWriters], read_unix_s: float | None = None
+) -> str:
+    """Show one target of the list: its state, its rate, its policy and its last 15 minutes.
+
+    `read_unix_s`: when that was read, if it is so long ago that it must be said.
+    """
     process = target["process"]
     program = "" if process is None else text(f"{process['program']} on {process['host']}")
     paused = ' <span class="tag warn">paused</span>' if target["paused"] else ""
     old = "" if now.measured_unix_s is None else " before"
+    read = "" if read_unix_s is None else f" Read {ago(read_unix_s)}."
     rate = "" if now.rate is None else f"<b>{in_words.count(now.rate)}</b><small>writes/s{old}</small>"
     return (
         f'<a class="glance level-{now.level}" href="target/{text(target["id"])}">'
         f"{_sign(now.sign)}"
         f'<span class="name"><b>{text(target["path"])}</b><small>{program}</small></span>'
-        f'<span class="word"><b>{text(now.word)}</b><small>{text(now.sentence)}</small></span>'
+        f'<span class="word"><b>{text(now.word)}</b><small>{text(now.sentence)}{read}</small></span>'
         f'<span class="spark">{sparkline(parts)}{_held_lately(parts)}</span>'
         f'<span class="rate">{rate}</span>'
         f'<span class="policy"><b>{text(state.policy_in_words(target))}</b>{paused}'

@@ -15,6 +15,7 @@ from adocd.api.web.gate import Grant
 from adocd.api.web.page import session
 from adocd.api.web.page.actions.ask import Actions
 from adocd.api.web.page.feed import Listener, PageFeed
+from adocd.api.web.page.room import Room
 from adocd.api.web.page.session import Sessions
 from adocd.api.web.upstream import Upstream
 
@@ -40,6 +41,8 @@ class Visit:
     client: Client
     query: Mapping[str, str] = field(default_factory=dict)
     title: str = ""
+    #: The target that the page shows, if it shows one: it may be out of reach alone.
+    room: Room | None = None
 
     @classmethod
     async def of(cls, request: Request, feed: PageFeed, upstream: Upstream, sessions: Sessions) -> "Visit":
@@ -90,8 +93,9 @@ class Visit:
     def _tell_time(self) -> None:
         if not self.client.has_socket_connection:
             return
-        trouble = (self.feed.trouble or "no answer") if self.feed.lost else None
-        silent_s = self.feed.silence_s if self.feed.lost else 0.0
+        silent = self.feed if self.room is None or self.feed.lost else self.room
+        trouble = (silent.trouble or "no answer") if silent.lost else None
+        silent_s = silent.silence_s if silent.lost else 0.0
         self.client.run_javascript(f"adocd.tick({json.dumps(trouble)}, {silent_s:.1f}, {time.time():.3f})")
 
 

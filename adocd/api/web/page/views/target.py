@@ -34,7 +34,7 @@ class TargetPage:
     async def show(self) -> None:
         """Lay the page out, and keep it up to date."""
         visit = self._visit
-        room = self._room = visit.feed.enter(self._target)
+        room = self._room = visit.room = visit.feed.enter(self._target)
         visit.client.on_delete(lambda: visit.feed.leave(room))
         with frame(visit, '<a href="/page/">All databases</a>'):
             self._head = Text()
@@ -87,7 +87,7 @@ class TargetPage:
             "The policy of the configuration or of <code>adocd serve</code> applies to this database again.",
             "Reset it", self._do_reset,
         )  # fmt: skip
-        policy = PolicyDialog(self._room, visit.actions, visit.feed.controllers)
+        policy = PolicyDialog(self._room, visit.actions)
         self._pin = PinDialog(self._room, visit.actions)
         with ui.element("div").classes("actions"):
             self._pause = act("Pause", "pause", pause, enabled=can)
@@ -147,7 +147,7 @@ class TargetPage:
         rows = in_rows(room.decisions or filter(None, [detail["last_decision"]]))
         newest = next((row for row in reversed(rows) if row.record["settings"]), rows[-1] if rows else None)
         last = None if newest is None else decisions.told(newest, history.measured(room.points), now)
-        state = state_of(detail, history.lately(room.points))
+        state = state_of(detail, history.lately(room.points), room.read_unix_s)
         self._visit.name(f"{state.sign} {state.word}: {detail['path']} - adocd")
         self._head.show(f"<h1>{text(detail['path'])}</h1>{parts.facts(detail)}")
         self._state.show(parts.state_card(state))
