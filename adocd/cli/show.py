@@ -208,7 +208,7 @@ def resumed(answer: dict[str, Any]) -> None:
 
 
 def left_alone(*, remembered: bool | None, everything: bool) -> None:
-    """Say what keeps the databases unchanged after a restore, and what ends that; None: the daemon was asked in vain."""
+    """Say what keeps the databases unchanged after a restore; None: the daemon is there and did not answer in time."""
     if remembered is None:
         console.print(
             "The daemon did not answer in time, so it may remember this or not: once it answers, ask again, and "

@@ -6,6 +6,7 @@ from typing import Annotated, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, WrapSerializer, field_validator
 
+from adocd.api.rest.matching import encodable
 from adocd.controllers import registry
 from adocd.daemon.book.book import Book
 from adocd.daemon.book.kept import KeptTarget

@@ -90,7 +90,9 @@ def journal(directory: Path, health: dict[str, Any] | None) -> Iterator[DoctorFi
     elif health is not None:
         yield ok(check, f"{path} is written by the daemon")
     elif os.path.exists(path.parent) and not os.access(path.parent, os.W_OK | os.X_OK):
-        yield warning(check, f"{path.parent} cannot be written by this user", "run `adocd serve` as the user that owns it")
+        yield warning(
+            check, f"{path.parent} cannot be written by this user", "run `adocd serve` as the user that owns it"
+        )
     elif not os.path.exists(path):
         yield ok(check, f"{path} will be made by the first `adocd serve`")
     elif not os.access(path, os.R_OK | os.W_OK):
