@@ -51,8 +51,8 @@ public final class Databases {
     public void update() {
         sessions.forEach((host, session) -> {
             if (!host.isOpen()) {
-                sessions.remove(host);
                 session.close();
+                sessions.remove(host);
             }
         });
         List<HostDatabase> open = registry.open();
@@ -86,7 +86,8 @@ public final class Databases {
             sessions.put(host, new Session(database, id, name, () -> System.nanoTime() / 1e9, wake));
         } catch (DatabaseClosedException closed) {
             return;
-        } catch (IOException | ReflectiveOperationException | RocksApi.RocksError | RuntimeException unknown) {
+        } catch (IOException | ReflectiveOperationException | RocksApi.RocksError | RuntimeException
+                | LinkageError unknown) {
             refused.add(host);
         }
     }

@@ -27,6 +27,7 @@ final class LeaseKeeper {
 
     /** Interval of checks for expiry and conditions (s); the contract requires one a second. */
     private static final double LOOK_S = 0.2;
+    private static final long LOOK_MS = 200;
     /** Most attempts for a restore step that cannot even be tried. */
     private static final int TRIES = 5;
 
@@ -187,23 +188,19 @@ final class LeaseKeeper {
         }
     }
 
+    /** Whatever is thrown, the thread goes on: there is no other one that would restore. */
     private void run() {
         while (true) {
-            PlanStep step = nextStep();
-            if (step == null) {
-                return;
-            }
-            boolean tried;
             try {
-                tried = tryStep(step);
-            } catch (DatabaseClosedException ending) {
-                tried = false;
-            }
-            if (!tried) {
-                locked(() -> {
-                    nap(LOOK_S);
-                    return null;
-                });
+                PlanStep step = nextStep();
+                if (step == null) {
+                    return;
+                }
+                if (!tryStep(step)) {
+                    AgentThread.pause(LOOK_MS);
+                }
+            } catch (Throwable passing) { // NOPMD: the database is about to close, or the heap is full for a moment
+                AgentThread.pause(LOOK_MS);
             }
         }
     }
@@ -235,11 +232,16 @@ final class LeaseKeeper {
         }
     }
 
-    /** Executes a step; false if it must be tried again. A step that keeps failing to run counts as failed. */
+    /**
+     * Executes a step; false if it must be tried again. A step that keeps failing to run counts as failed, but not for
+     * lack of memory, which passes: the changed values would stay.
+     */
     private boolean tryStep(PlanStep step) throws DatabaseClosedException {
         try {
             restoreStep(step);
-        } catch (RuntimeException error) {
+        } catch (OutOfMemoryError passing) {
+            return false;
+        } catch (RuntimeException | Error error) {
             failedTries++;
             if (failedTries < TRIES) {
                 return false;
@@ -254,9 +256,9 @@ final class LeaseKeeper {
     private PlanStep dueStep() {
         try {
             return machine.due(subject::propertyValue);
-        } catch (DatabaseClosedException ending) {
+        } catch (DatabaseClosedException | OutOfMemoryError passing) {
             return null;
-        } catch (RuntimeException error) {
+        } catch (RuntimeException | Error error) {
             failedTries++;
             try {
                 return failedTries < TRIES ? null : machine.due((family, name) -> null);

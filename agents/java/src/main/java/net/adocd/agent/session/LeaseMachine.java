@@ -215,10 +215,10 @@ public final class LeaseMachine {
         if (steps.peekFirst() != step) { // the plan was dropped or replaced meanwhile
             return;
         }
-        steps.removeFirst();
         if (error != null) {
             errors.add(words + ": " + error);
         }
+        steps.removeFirst(); // last: the lines above can lack memory, and the step is then booked once more
         if (!steps.isEmpty()) {
             return;
         }

@@ -65,8 +65,8 @@ public final class Session implements LeaseKeeper.Subject {
             if (closed) {
                 return;
             }
+            changed = new TreeSet<>(leased); // first: it can lack memory, and the close is then tried again
             closed = true;
-            changed = new TreeSet<>(leased);
         }
         snapshots.close();
         keeper.close();
