@@ -31,7 +31,7 @@ public final class Session implements LeaseKeeper.Subject {
     private final AtomicInteger changesInFlight = new AtomicInteger();
     /** Options that this session's leases changed and that are not restored yet. */
     private final Set<OptionName> leased = new HashSet<>();
-    /** Options whose call failed: the value may be in use all the same. */
+    /** Options whose call failed, or whose value is not read back: it may be in use all the same. */
     private final Set<OptionName> unsure = new HashSet<>();
     private final OptionState originals;
     private volatile boolean closed;
@@ -265,15 +265,25 @@ public final class Session implements LeaseKeeper.Subject {
         OptionState after = before;
         if (!there) {
             error = database.call(change);
-            if (error == null) {
-                synchronized (lock) {
-                    unsure.removeAll(targets.keySet());
-                }
-            }
             after = current(true);
+            forgetDoubts(error == null ? targets : Map.of(), after);
         }
         String outcome = there ? "unchanged" : error == null ? "applied" : "error";
         return new Executed(outcome, clock.getAsDouble() - startedS, error, after.readBack(change));
+    }
+
+    /**
+     * A value is certain when RocksDB took it and it is read back. RocksDB may say OK though it could not write its
+     * OPTIONS file, as RocksDB 6 and 7 do by default (fail_if_options_file_error): that then has the values of before.
+     */
+    private void forgetDoubts(Map<OptionName, String> taken, OptionState readBack) {
+        synchronized (lock) {
+            taken.forEach((name, value) -> {
+                if (value.equals(readBack.get(name))) {
+                    unsure.remove(name);
+                }
+            });
+        }
     }
 
     /** Returns the options that differ from their originals, or may, because of this session's leases. */

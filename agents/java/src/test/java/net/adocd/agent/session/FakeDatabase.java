@@ -1,0 +1,102 @@
+package net.adocd.agent.session;
+
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/** A database with one live option and the column families "default" and "more". */
+final class FakeDatabase implements Database {
+    static final String OPTION = "write_buffer_size";
+
+    /** What the OPTIONS file has. */
+    final OptionState file = new OptionState();
+    /** What was called, "FAMILY=VALUE" each. */
+    final List<String> calls = new ArrayList<>();
+    /** Whether a change gets into the OPTIONS file. */
+    volatile boolean writesOptions = true;
+
+    FakeDatabase(String value) {
+        put("default", value);
+        put("more", value);
+    }
+
+    synchronized void put(String family, String value) {
+        file.columnFamilies.put(family, new java.util.TreeMap<>(Map.of(OPTION, value)));
+    }
+
+    @Override
+    public String path() {
+        return "/db";
+    }
+
+    @Override
+    public String identity() {
+        return "identity";
+    }
+
+    @Override
+    public double openedMonotonicS() {
+        return 0;
+    }
+
+    @Override
+    public Catalogue catalogue() {
+        return new Catalogue(Map.of(OPTION, OptionKind.SIZE), Map.of(),
+            Map.of("column_family", Set.of(), "database", Set.of()), Map.of());
+    }
+
+    @Override
+    public boolean isOpen() {
+        return true;
+    }
+
+    @Override
+    public Capabilities capabilities() {
+        return new Capabilities(Set.of(OPTION), Set.of(), false, List.of(), "none");
+    }
+
+    @Override
+    public Map<String, Object> describe() {
+        return Map.of();
+    }
+
+    @Override
+    public synchronized OptionState readOptions(boolean fresh) {
+        OptionState read = new OptionState();
+        file.columnFamilies.forEach((name, values) -> read.columnFamilies.put(name, new java.util.TreeMap<>(values)));
+        return read;
+    }
+
+    @Override
+    public OptionState readOriginals() {
+        return readOptions(true);
+    }
+
+    @Override
+    public Map<String, Object> measure() {
+        return Map.of();
+    }
+
+    @Override
+    public void look() { }
+
+    @Override
+    public Long propertyValue(String columnFamily, String name) {
+        return 0L;
+    }
+
+    @Override
+    public synchronized String call(Change change) {
+        Change.Family family = (Change.Family) change;
+        calls.add(family.columnFamily() + "=" + family.options().get(OPTION));
+        if (writesOptions) {
+            file.columnFamilies.get(family.columnFamily()).putAll(family.options());
+        }
+        return null;
+    }
+
+    @Override
+    public void end(Collection<OptionName> changed, OptionState originals) { }
+}

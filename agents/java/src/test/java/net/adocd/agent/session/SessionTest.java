@@ -1,0 +1,58 @@
+package net.adocd.agent.session;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+class SessionTest {
+    private final FakeDatabase database = new FakeDatabase("64");
+    private Session session;
+
+    @BeforeEach
+    void begin() throws DatabaseClosedException {
+        session = new Session(database, "id", "name", () -> System.nanoTime() / 1e9, () -> { });
+    }
+
+    @AfterEach
+    void end() {
+        session.close();
+    }
+
+    private static Change set(String family, String value) {
+        return new Change.Family(family, Map.of(FakeDatabase.OPTION, value));
+    }
+
+    private List<?> change(String family, String value, String original) throws DatabaseClosedException {
+        session.hold("a", 60, null);
+        List<PlanStep> plan = List.of(new PlanStep(set(family, original), null));
+        return (List<?>) session.change(new ChangeRequest("a", 1, List.of(set(family, value)), plan, false)).get("steps");
+    }
+
+    private void restore() throws DatabaseClosedException, InterruptedException {
+        session.release("a", 1L, true, false);
+        for (int waited = 0; waited < 500 && session.isChanged(); waited++) {
+            Thread.sleep(10);
+        }
+        assertFalse(session.isChanged());
+    }
+
+    @Test
+    void whatIsNotReadBackIsRestoredAllTheSame() throws DatabaseClosedException, InterruptedException {
+        database.writesOptions = false; // and RocksDB says OK
+        change("default", "8", "64");
+        restore();
+        assertEquals(List.of("default=8", "default=64"), database.calls);
+    }
+
+    @Test
+    void whatIsAsItWasIsNotSetAgain() throws DatabaseClosedException, InterruptedException {
+        change("default", "64", "64");
+        restore();
+        assertEquals(List.of(), database.calls);
+    }
+}
