@@ -10,6 +10,7 @@ import java.util.Map;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.stream.Stream;
 import net.adocd.agent.AgentThread;
 
 /**
@@ -23,6 +24,8 @@ public final class Registry {
     private final ReferenceQueue<Object> collected = new ReferenceQueue<>();
     /** Databases that the host has closed or forgotten; some were gone before they were taken up. */
     private final Queue<HostDatabase> gone = new ConcurrentLinkedQueue<>();
+    /** As many as a power of two. */
+    private final Probe[] probes = Stream.generate(Probe::new).limit(64).toArray(Probe[]::new);
     private final Runnable wake;
     private volatile boolean ended;
 
@@ -52,6 +55,33 @@ public final class Registry {
             }
             Object mine = get();
             return mine != null && other instanceof Key key && key.get() == mine;
+        }
+    }
+
+    /**
+     * Finds keys without allocating one: a close that the hook misses for lack of memory would meet a call of ours.
+     * Reused under its own lock.
+     */
+    private static final class Probe {
+        private Object wanted;
+
+        synchronized <T> T find(Map<Key, T> map, Object object) {
+            wanted = object;
+            try {
+                return map.get(this);
+            } finally {
+                wanted = null;
+            }
+        }
+
+        @Override
+        public int hashCode() {
+            return System.identityHashCode(wanted);
+        }
+
+        @Override
+        public boolean equals(Object other) {
+            return other instanceof Key key && key.get() == wanted;
         }
     }
 
@@ -134,22 +164,30 @@ public final class Registry {
 
     /** The host begins to close a database; returns when no call of ours is under way. */
     public void closing(Object database) {
-        HostDatabase found = databases.remove(new Key(database, null));
+        HostDatabase found = probe(database).find(databases, database);
         if (found != null) {
-            found.gate.close();
-            gone.add(found);
+            found.gate.close(); // before all that may lack memory
+            if (databases.remove(new Key(database, null)) != null) {
+                gone.add(found);
+            }
             wake.run();
         }
     }
 
     /** The host disposes of an object; returns when no call of ours uses it. */
     public void disposing(Object object) {
-        Gate gate = watched.remove(new Key(object, null));
+        Gate gate = probe(object).find(watched, object);
         if (gate != null) {
             gate.close();
+            watched.remove(new Key(object, null));
         } else {
             closing(object);
         }
+    }
+
+    /** One of several, so that the host's threads hardly ever wait for each other. */
+    private Probe probe(Object object) {
+        return probes[System.identityHashCode(object) & probes.length - 1];
     }
 
     /**
@@ -241,9 +279,10 @@ public final class Registry {
         releaseGone();
     }
 
-    /** At the end of the process: no call of ours begins any more. Waits at most that long for each under way. */
+    /** At the end of the process: no call of ours begins any more. Waits at most that long for those under way. */
     public void closeAll(long milliseconds) {
-        databases.values().forEach(each -> each.gate.closeWithin(milliseconds));
-        watched.values().forEach(each -> each.closeWithin(milliseconds));
+        List<Gate> gates = new ArrayList<>(watched.values());
+        databases.values().forEach(each -> gates.add(each.gate));
+        Gate.closeAll(gates, milliseconds);
     }
 }
