@@ -214,7 +214,7 @@ final class ProcessAgent {
 
     /** A database that is in the middle of its open tells nothing more when it is through. */
     private void retrySoon() {
-        if (!registry.open().isEmpty()) {
+        if (databases.isIncomplete()) {
             try {
                 news.tryAcquire(TICK_MS / 10, TimeUnit.MILLISECONDS);
             } catch (InterruptedException stop) {

@@ -75,4 +75,16 @@ class ProcessAgentTest {
     void theSamplingThreadOutlivesAFullHeap() throws ReflectiveOperationException, InterruptedException {
         assertEquals(4, begin(3).looked.get(), "tried again until it could be told that there is none");
     }
+
+    @Test
+    void whereNoDatabaseCanBeServedItSleeps() throws ReflectiveOperationException, InterruptedException {
+        begin(0);
+        Thread sampler = Thread.getAllStackTraces().keySet().stream()
+            .filter(each -> each.getName().equals("adocd-sample")).findAny().orElseThrow();
+        Thread.sleep(500);
+        for (int looked = 0; looked < 50; looked++) {
+            assertEquals(Thread.State.WAITING, sampler.getState(), "until a hook wakes it, and not for some time");
+            Thread.sleep(3);
+        }
+    }
 }

@@ -65,6 +65,11 @@ public final class Databases {
         }
     }
 
+    /** Tells whether the host has a database open that could not be taken up yet; on the sampling thread. */
+    public boolean isIncomplete() {
+        return registry.open().stream().anyMatch(each -> !sessions.containsKey(each) && !refused.contains(each));
+    }
+
     /** Ends all sessions; as the last thing that the sampling thread does. */
     public void end() {
         sessions.values().forEach(Session::close);
