@@ -115,3 +115,23 @@ def test_a_database_that_is_only_read(start_jvm: StartJvm, tmp_path: Path, run_d
         db = client.only_database()
         assert db["capabilities"]["column_family_options"] == db["capabilities"]["thread_pools"] == []
         assert client.snapshot(db["id"])["stall"]["condition"] == "normal"
+
+
+def test_a_column_family_that_is_dropped_and_created_again(start_jvm: StartJvm, tmp_path: Path, run_dir: Path) -> None:
+    """It is another one, whatever the agent knew of the first."""
+    program, path = start_jvm(), tmp_path / "db"
+    program.ask("open", path)
+    wait_for_agent(run_dir / f"agent-{program.pid}.sock")
+    with AgentClient(run_dir / f"agent-{program.pid}.sock") as client:
+        db = client.only_database()["id"]
+
+        def original() -> object:
+            families = client.database(db)["originals"]["column_families"]
+            return families.get("short", {}).get("write_buffer_size")
+
+        program.ask("create_cf", path, "short")
+        program.ask("set_option", path, "short", "write_buffer_size", 8 << 20)
+        assert original() == str(8 << 20)
+        program.ask("drop_cf", path, "short")
+        program.ask("create_cf", path, "short")
+        assert original() == str(64 << 20)

@@ -54,16 +54,6 @@ final class FamilyHandles {
         return family.name;
     }
 
-    /** Returns RocksDB's id of a column family; 0 for the default one, null where it cannot be reached. */
-    Integer id(String name) {
-        for (HostFamily family : families) {
-            if (name.equals(family.name) && !family.gate.isClosed()) {
-                return family.id;
-            }
-        }
-        return name.equals("default") ? 0 : null;
-    }
-
     /** Runs something with a handle; returns {@code otherwise} where there is none or the host has disposed of it. */
     <T> T with(HostFamily family, T otherwise, Use<T> work) throws RocksApi.RocksError, DatabaseClosedException {
         if (family == null || !family.gate.enter()) {

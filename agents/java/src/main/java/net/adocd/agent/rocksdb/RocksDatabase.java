@@ -113,15 +113,15 @@ public final class RocksDatabase implements Database {
             ? work.run(defaultHandle) : handles.with(handles.byName().get(name), otherwise, work);
     }
 
-    /** Returns the names of the column families that can be reached. */
-    private Set<String> reachable() throws DatabaseClosedException {
+    /** Returns the column families that can be reached: RocksDB's ids by name. */
+    private Map<String, Integer> reachable() throws DatabaseClosedException {
+        Map<String, Integer> ids = new TreeMap<>(Map.of(DEFAULT, 0));
         try {
-            Set<String> names = new TreeSet<>(inside(db -> handles.byName()).keySet());
-            names.add(DEFAULT);
-            return names;
+            inside(db -> handles.byName()).forEach((name, family) -> ids.put(name, family.id));
         } catch (RocksApi.RocksError unreadable) {
-            return Set.of(DEFAULT);
+            return ids;
         }
+        return ids;
     }
 
     // --- what it is -------------------------------------------------------------------------------------------
@@ -172,7 +172,7 @@ public final class RocksDatabase implements Database {
     @Override
     public Map<String, Object> describe() throws DatabaseClosedException {
         Set<String> unseen = new TreeSet<>(file.read(false).columnFamilies().keySet());
-        unseen.removeAll(reachable());
+        unseen.removeAll(reachable().keySet());
         Map<String, Object> written = new LinkedHashMap<>();
         written.put("log_path", logPath.toString());
         written.put("wal_dir", walDir.toString());
@@ -187,13 +187,15 @@ public final class RocksDatabase implements Database {
         if (!isOpen()) {
             throw new DatabaseClosedException();
         }
+        // Before the file: values of an earlier column family must not count for a new one of its name.
+        Map<String, Integer> ids = reachable();
         OptionsFile found = file.read(fresh);
+        ids.keySet().retainAll(found.columnFamilies().keySet());
         OptionState state = new OptionState();
-        Set<String> names = reachable();
-        names.retainAll(found.columnFamilies().keySet());
+        state.familyIds.putAll(ids);
         Set<String> shown = new TreeSet<>(LiveOptions.DECIDING);
         shown.addAll(writable ? catalogue.columnFamily().keySet() : Set.of());
-        names.forEach(name -> state.columnFamilies.put(name, only(found.columnFamilies().get(name), shown)));
+        ids.keySet().forEach(name -> state.columnFamilies.put(name, only(found.columnFamilies().get(name), shown)));
         state.database.putAll(only(found.database(), catalogue.database().keySet()));
         state.limiterBytesPerS = writable ? limiterRate() : null;
         if (pools != null && writable) {
@@ -284,19 +286,18 @@ public final class RocksDatabase implements Database {
 
     private Map<String, Object> measureFamilies(OptionsFile options) throws DatabaseClosedException {
         Map<String, Object> found = new LinkedHashMap<>();
-        Set<String> names = reachable();
-        families.keySet().retainAll(names);
-        for (String name : names) {
+        Map<String, Integer> ids = reachable();
+        families.keySet().retainAll(ids.keySet());
+        for (String name : ids.keySet()) {
             Map<String, String> values = options.columnFamilies().get(name);
             if (values == null) {
                 continue;
             }
             int levels = Integer.parseInt(values.getOrDefault("num_levels", "7"));
-            Integer id = handles.id(name);
             try {
                 FamilyMeasurements reader = families.computeIfAbsent(name, added -> new FamilyMeasurements(api));
                 Map<String, Object> family = inside(db -> insideFamily(name, null,
-                    handle -> reader.read(db, handle, id, levels, System.nanoTime() / 1e9)));
+                    handle -> reader.read(db, handle, ids.get(name), levels, System.nanoTime() / 1e9)));
                 if (family != null) {
                     found.put(name, family);
                 }

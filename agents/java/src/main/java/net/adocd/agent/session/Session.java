@@ -34,6 +34,8 @@ public final class Session implements LeaseKeeper.Subject {
     /** Options whose call failed, or whose value is not read back: it may be in use all the same. */
     private final Set<OptionName> unsure = new HashSet<>();
     private final OptionState originals;
+    /** The ids of the column families that the restore plan is about; guarded by {@code executing}. */
+    private Map<String, Integer> planned = Map.of();
     private volatile boolean closed;
 
     /**
@@ -144,14 +146,19 @@ public final class Session implements LeaseKeeper.Subject {
         synchronized (lock) {
             Map<String, Map<String, String>> known = originals.columnFamilies;
             for (String family : new ArrayList<>(known.keySet())) {
-                if (!current.columnFamilies.containsKey(family)) {
+                Integer id = current.familyIds.get(family);
+                // Ids rise: a higher one is that of another column family, which was created after a drop.
+                if (id == null || id > originals.familyIds.getOrDefault(family, -1)) {
                     known.remove(family);
                     leased.removeIf(each -> isOf(each, family));
                     unsure.removeIf(each -> isOf(each, family));
                 }
             }
-            current.columnFamilies.forEach(
-                (family, values) -> known.computeIfAbsent(family, added -> new LinkedHashMap<>(values)));
+            current.columnFamilies.forEach((family, values) -> {
+                if (known.putIfAbsent(family, new LinkedHashMap<>(values)) == null) {
+                    originals.familyIds.put(family, current.familyIds.get(family));
+                }
+            });
         }
         return current;
     }
@@ -174,8 +181,9 @@ public final class Session implements LeaseKeeper.Subject {
         try {
             keeper.require(request.holder(), request.epoch());
             keeper.adoptIfDue();
-            check(request);
+            Map<String, Integer> ids = check(request).familyIds;
             keeper.arm(request.holder(), request.epoch(), request.plan());
+            planned = ids;
             steps = executeAll(request);
         } finally {
             executing.unlock();
@@ -187,7 +195,7 @@ public final class Session implements LeaseKeeper.Subject {
         return Map.of("steps", steps);
     }
 
-    private void check(ChangeRequest request) throws DatabaseClosedException {
+    private OptionState check(ChangeRequest request) throws DatabaseClosedException {
         OptionState current = current(true);
         ChangeCheck check = new ChangeCheck(current, database.capabilities(), database.catalogue());
         request.changes().forEach(check::change);
@@ -197,6 +205,7 @@ public final class Session implements LeaseKeeper.Subject {
             check.condition(step, readable);
         }
         ChangeCheck.plan(request.plan(), request.changes(), mustRestore(current));
+        return current;
     }
 
     private List<Map<String, Object>> executeAll(ChangeRequest request) {
@@ -310,6 +319,13 @@ public final class Session implements LeaseKeeper.Subject {
     /** An option back at its original counts as the host's own again. */
     @Override
     public String undo(Change change) throws DatabaseClosedException {
+        if (change instanceof Change.Family family) {
+            String where = family.columnFamily();
+            Integer id = current(true).familyIds.get(where);
+            if (id == null || !id.equals(planned.get(where))) { // or another one has that name by now
+                return "Column family " + where + " is gone.";
+            }
+        }
         Executed step = execute(change, false);
         synchronized (lock) {
             for (OptionName each : change.wanted().keySet()) {

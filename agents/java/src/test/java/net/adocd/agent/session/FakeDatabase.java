@@ -5,6 +5,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 
 /** A database with one live option and the column families "default" and "more". */
 final class FakeDatabase implements Database {
@@ -16,14 +17,17 @@ final class FakeDatabase implements Database {
     final List<String> calls = new ArrayList<>();
     /** Whether a change gets into the OPTIONS file. */
     volatile boolean writesOptions = true;
+    private int lastId;
 
     FakeDatabase(String value) {
-        put("default", value);
-        put("more", value);
+        create("default", value);
+        create("more", value);
     }
 
-    synchronized void put(String family, String value) {
-        file.columnFamilies.put(family, new java.util.TreeMap<>(Map.of(OPTION, value)));
+    /** Creates a column family, in the place of one of that name if there is one. */
+    synchronized void create(String family, String value) {
+        file.columnFamilies.put(family, new TreeMap<>(Map.of(OPTION, value)));
+        file.familyIds.put(family, lastId++);
     }
 
     @Override
@@ -65,7 +69,8 @@ final class FakeDatabase implements Database {
     @Override
     public synchronized OptionState readOptions(boolean fresh) {
         OptionState read = new OptionState();
-        file.columnFamilies.forEach((name, values) -> read.columnFamilies.put(name, new java.util.TreeMap<>(values)));
+        file.columnFamilies.forEach((name, values) -> read.columnFamilies.put(name, new TreeMap<>(values)));
+        read.familyIds.putAll(file.familyIds);
         return read;
     }
 

@@ -55,4 +55,14 @@ class SessionTest {
         restore();
         assertEquals(List.of(), database.calls);
     }
+
+    @Test
+    void aColumnFamilyThatIsCreatedAgainHasOriginalsOfItsOwn() throws DatabaseClosedException, InterruptedException {
+        change("more", "8", "64");
+        database.create("more", "32");
+        Map<?, ?> originals = (Map<?, ?>) session.originalsJson().get("column_families");
+        assertEquals(Map.of(FakeDatabase.OPTION, "32"), originals.get("more"));
+        restore();
+        assertEquals(List.of("more=8"), database.calls, "the plan was not about this one");
+    }
 }
