@@ -135,3 +135,24 @@ def test_a_column_family_that_is_dropped_and_created_again(start_jvm: StartJvm, 
         program.ask("drop_cf", path, "short")
         program.ask("create_cf", path, "short")
         assert original() == str(64 << 20)
+
+
+def test_a_drop_that_fails(start_jvm: StartJvm, tmp_path: Path, run_dir: Path) -> None:
+    """The column family is still there, and what a lease changed in it is restored."""
+    program, path = start_jvm(), tmp_path / "db"
+    program.ask("open", path, "second")
+    wait_for_agent(run_dir / f"agent-{program.pid}.sock")
+    with AgentClient(run_dir / f"agent-{program.pid}.sock") as client:
+        db = client.only_database()["id"]
+        small, undo = family("second", write_buffer_size="4194304"), family("second", write_buffer_size="67108864")
+        client.change(db, client.acquire(db), [small], [back(undo)]).ok()
+        assert "default" in program.try_ask("drop_cfs", path, "default", "second")
+        assert client.only_database()["column_families"] == ["default", "second"]
+        assert client.database(db)["originals"]["column_families"]["second"]["write_buffer_size"] == "67108864"
+        client.delete_lease(db, force=True).ok(202)
+        eventually(lambda: client.fresh_snapshot(db)["restore"]["state"] == "done", what="the restore")
+        snapshot = client.fresh_snapshot(db)
+        assert snapshot["restore"]["errors"] == []
+        assert snapshot["options"]["column_families"]["second"]["write_buffer_size"] == "67108864"
+        program.ask("drop_cfs", path, "second")
+        assert client.only_database()["column_families"] == ["default"]

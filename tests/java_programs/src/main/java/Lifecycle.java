@@ -36,6 +36,7 @@ import org.rocksdb.TtlDB;
  * close_handle PATH CF                 closes a handle and keeps the object
  * close_limiter PATH                   closes the rate limiter's object; RocksDB keeps its own
  * create_cf PATH CF, drop_cf PATH CF
+ * drop_cfs PATH CF ...                 drops several in one call and keeps their handles
  * put PATH N [CF] [BYTES]              N keys of BYTES (100) each, random order
  * flush PATH [CF]
  * set_option PATH CF NAME VALUE        the host's own setOptions, of a few options
@@ -123,6 +124,14 @@ public final class Lifecycle {
                 return "";
             case "drop_cf":
                 drop(OPEN.get(words[0]), words[1]);
+                return "";
+            case "drop_cfs":
+                Open dropping = OPEN.get(words[0]);
+                List<ColumnFamilyHandle> dropped = new ArrayList<>();
+                for (String name : Arrays.asList(words).subList(1, words.length)) {
+                    dropped.add(handle(dropping, name));
+                }
+                dropping.db.dropColumnFamilies(dropped);
                 return "";
             case "put":
                 put(OPEN.get(words[0]), Integer.parseInt(words[1]), words.length > 2 ? words[2] : "default",

@@ -17,6 +17,10 @@ public final class Hook {
     public static volatile Consumer<Object> closing;
     /** Takes a database, and the handle, or a list of those, whose column families are about to be dropped. */
     public static volatile BiConsumer<Object, Object> dropping;
+    /** Takes the same after the drop. */
+    public static volatile BiConsumer<Object, Object> dropped;
+    /** Takes the same after a drop that failed. */
+    public static volatile BiConsumer<Object, Object> kept;
     /** Takes a new handle of a column family. */
     public static volatile Consumer<Object> handleMade;
     /** Takes an object that is about to be disposed of. */
@@ -40,6 +44,14 @@ public final class Hook {
 
     public static void dropping(Object database, Object handles) {
         tell(dropping, database, handles);
+    }
+
+    public static void dropped(Object database, Object handles) {
+        tell(dropped, database, handles);
+    }
+
+    public static void kept(Object database, Object handles) {
+        tell(kept, database, handles);
     }
 
     public static void handleMade(Object handle) {

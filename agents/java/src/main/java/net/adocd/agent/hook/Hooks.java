@@ -28,6 +28,8 @@ public final class Hooks {
         set(hook, "options", (BiConsumer<Object, Object>) registry::options);
         set(hook, "closing", (Consumer<Object>) registry::closing);
         set(hook, "dropping", (BiConsumer<Object, Object>) registry::dropping);
+        set(hook, "dropped", (BiConsumer<Object, Object>) registry::dropped);
+        set(hook, "kept", (BiConsumer<Object, Object>) registry::kept);
         set(hook, "handleMade", (Consumer<Object>) registry::handleMade);
         set(hook, "disposing", (Consumer<Object>) registry::disposing);
         set(hook, "seen", (Consumer<Object>) registry::seen);

@@ -6,12 +6,13 @@ import java.util.Set;
 import org.objectweb.asm.ClassReader;
 import org.objectweb.asm.ClassVisitor;
 import org.objectweb.asm.ClassWriter;
+import org.objectweb.asm.Label;
 import org.objectweb.asm.MethodVisitor;
 import org.objectweb.asm.Opcodes;
 import org.objectweb.asm.Type;
 
 /**
- * Adds calls of {@link Hook} to RocksDB's classes: straight lines at the ends of constructors and the beginnings of
+ * Adds calls of {@link Hook} to RocksDB's classes: at the ends of constructors and drops, and at the beginnings of
  * close, drop and disposal. Nothing on a read or a write, but while databases are looked for that were open before.
  */
 public final class Weaver implements ClassFileTransformer {
@@ -106,6 +107,8 @@ public final class Weaver implements ClassFileTransformer {
         private final String method;
         private final String descriptor;
         private final boolean observing;
+        /** Where the program's own code begins. */
+        private final Label begin = new Label();
 
         Calls(MethodVisitor inner, String owner, int access, String method, String descriptor, boolean observing) {
             super(Opcodes.ASM9, inner);
@@ -122,9 +125,9 @@ public final class Weaver implements ClassFileTransformer {
             boolean ofDatabase = DATABASES.contains(owner);
             if (ofDatabase && (method.equals("close") || method.equals("closeE")) && descriptor.equals("()V")) {
                 call("closing");
-            } else if (owner.equals(DATABASE) && access(Opcodes.ACC_PUBLIC)
-                    && (method.equals("dropColumnFamily") || method.equals("dropColumnFamilies"))) {
+            } else if (isDrop()) {
                 callWithArgument("dropping");
+                super.visitLabel(begin);
             } else if (!ofDatabase && method.equals("disposeInternal") && descriptor.equals("()V")) {
                 call("disposing");
             } else if (ofDatabase && observing && access(Opcodes.ACC_PUBLIC) && !method.equals("<init>")) {
@@ -142,9 +145,32 @@ public final class Weaver implements ClassFileTransformer {
                     call("handleMade");
                 } else if (method.equals("storeOptionsInstance") && owner.equals(DATABASE)) {
                     callWithArgument("options");
+                } else if (isDrop()) {
+                    callWithArgument("dropped");
                 }
             }
             super.visitInsn(opcode);
+        }
+
+        private boolean isDrop() {
+            return owner.equals(DATABASE) && access(Opcodes.ACC_PUBLIC) && (
+                method.equals("dropColumnFamily") && descriptor.equals("(L" + HANDLE + ";)V")
+                || method.equals("dropColumnFamilies") && descriptor.equals("(Ljava/util/List;)V"));
+        }
+
+        /** Reports a drop that throws: the column family is still there. */
+        @Override
+        public void visitMaxs(int maxStack, int maxLocals) {
+            if (isDrop()) {
+                Label thrown = new Label();
+                super.visitLabel(thrown);
+                super.visitTryCatchBlock(begin, thrown, thrown, "java/lang/Throwable");
+                Object[] locals = {owner, Type.getArgumentTypes(descriptor)[0].getInternalName()};
+                super.visitFrame(Opcodes.F_FULL, locals.length, locals, 1, new Object[] {"java/lang/Throwable"});
+                callWithArgument("kept");
+                super.visitInsn(Opcodes.ATHROW);
+            }
+            super.visitMaxs(maxStack, maxLocals);
         }
 
         private boolean access(int flag) {

@@ -54,6 +54,11 @@ final class FamilyHandles {
         return family.name;
     }
 
+    /** Tells whether the host is dropping a column family, which may fail. */
+    boolean isBeingDropped(String name) {
+        return families.stream().anyMatch(each -> name.equals(each.name) && each.gate.isPaused());
+    }
+
     /** Runs something with a handle; returns {@code otherwise} where there is none or the host has disposed of it. */
     <T> T with(HostFamily family, T otherwise, Use<T> work) throws RocksApi.RocksError, DatabaseClosedException {
         if (family == null || !family.gate.enter()) {

@@ -11,10 +11,11 @@ import net.adocd.agent.AgentThread;
 public final class Gate {
     private int inside;
     private volatile boolean closed;
+    private volatile boolean paused;
 
-    /** Enters for a call; false once the gate is closed. Whoever got true must {@link #leave}. */
+    /** Enters for a call; false once it is closed, or while it is paused. Whoever got true must {@link #leave}. */
     public synchronized boolean enter() {
-        if (closed) {
+        if (closed || paused) {
             return false;
         }
         inside++;
@@ -24,7 +25,7 @@ public final class Gate {
     /** Ends a call. */
     public synchronized void leave() {
         inside--;
-        if (closed) {
+        if (closed || paused) {
             notifyAll();
         }
     }
@@ -34,9 +35,29 @@ public final class Gate {
         return closed;
     }
 
+    /** Tells whether it lets nobody in at the moment, but perhaps again. */
+    public boolean isPaused() {
+        return paused && !closed;
+    }
+
     /** Closes for good; waits for calls under way, whatever happens to the thread. */
     public synchronized void close() {
         closed = true;
+        awaitEmpty();
+    }
+
+    /** Closes until {@link #resume}; waits for calls under way. */
+    public synchronized void pause() {
+        paused = true;
+        awaitEmpty();
+    }
+
+    /** Ends a pause; a gate that was closed meanwhile stays closed. */
+    public synchronized void resume() {
+        paused = false;
+    }
+
+    private void awaitEmpty() {
         if (AgentThread.isCurrent()) { // it may be inside, and would wait for itself
             return;
         }
@@ -62,14 +83,14 @@ public final class Gate {
         long untilNs = System.nanoTime() + milliseconds * 1_000_000;
         try {
             for (Gate each : gates) {
-                each.awaitEmpty(untilNs);
+                each.awaitEmptyUntil(untilNs);
             }
         } catch (InterruptedException stop) {
             Thread.currentThread().interrupt();
         }
     }
 
-    private synchronized void awaitEmpty(long untilNs) throws InterruptedException {
+    private synchronized void awaitEmptyUntil(long untilNs) throws InterruptedException {
         while (inside > 0) {
             long leftMs = (untilNs - System.nanoTime()) / 1_000_000;
             if (leftMs <= 0) {

@@ -192,27 +192,43 @@ public final class Registry {
 
     /**
      * The host begins to drop a column family, or a list of them: RocksDB would complain on stderr about a change of
-     * one that is dropped. All handles of it are left alone from now on.
+     * one that is dropped. All handles of it are left alone until the drop is over.
      */
     public void dropping(Object database, Object handles) {
+        gatesOf(database, handles).forEach(Gate::pause);
+    }
+
+    /** The drop is over: all handles of it are left alone from now on. */
+    public void dropped(Object database, Object handles) {
+        gatesOf(database, handles).forEach(Gate::close);
+        wake.run();
+    }
+
+    /** The drop failed: the column family is still there. */
+    public void kept(Object database, Object handles) {
+        gatesOf(database, handles).forEach(Gate::resume);
+    }
+
+    private List<Gate> gatesOf(Object database, Object handles) {
+        List<Gate> gates = new ArrayList<>();
         HostDatabase found = databases.get(new Key(database, null));
         if (found == null) {
-            return;
+            return gates;
         }
-        Collection<?> dropped = handles instanceof Collection<?> several ? several : List.of(handles);
-        for (Object handle : dropped) {
+        Collection<?> named = handles instanceof Collection<?> several ? several : List.of(handles);
+        for (Object handle : named) {
             Gate gate = watched.get(new Key(handle, null));
             if (gate != null) {
-                gate.close();
+                gates.add(gate);
             }
             int id = idOf(found, handle);
             for (HostFamily family : found.families) {
                 if (id > 0 && family.id == id) {
-                    family.gate.close();
+                    gates.add(family.gate);
                 }
             }
         }
-        wake.run();
+        return gates;
     }
 
     private static int idOf(HostDatabase database, Object handle) {

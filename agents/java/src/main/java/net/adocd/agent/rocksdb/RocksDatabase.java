@@ -354,6 +354,15 @@ public final class RocksDatabase implements Database {
     // --- changes ----------------------------------------------------------------------------------------------
 
     @Override
+    public String obstacle(Change change) {
+        if (change instanceof Change.Family family && handles.isBeingDropped(family.columnFamily())) {
+            return "the program is dropping column family " + family.columnFamily();
+        }
+        return change instanceof Change.Family || change instanceof Change.Database
+            ? HostFiles.lackOfSpace(List.of(path, logPath.getParent())) : null;
+    }
+
+    @Override
     public String call(Change change) throws DatabaseClosedException {
         try {
             return inside(db -> callInside(db, change));

@@ -19,7 +19,7 @@ final class LeaseKeeper {
         Long propertyValue(String columnFamily, String name) throws DatabaseClosedException;
 
         /** Executes the change of a restore step; returns RocksDB's words if it fails, else null. */
-        String undo(Change change) throws DatabaseClosedException;
+        String undo(Change change) throws DatabaseClosedException, NotNowException;
 
         /** Makes the current values the originals; nothing else is executed meanwhile. */
         void adoptOriginals() throws DatabaseClosedException;
@@ -238,7 +238,9 @@ final class LeaseKeeper {
      */
     private boolean tryStep(PlanStep step) throws DatabaseClosedException {
         try {
-            restoreStep(step);
+            if (!restoreStep(step)) {
+                return false;
+            }
         } catch (OutOfMemoryError passing) {
             return false;
         } catch (RuntimeException | Error error) {
@@ -268,12 +270,20 @@ final class LeaseKeeper {
         }
     }
 
-    private void restoreStep(PlanStep step) throws DatabaseClosedException {
+    /** Executes a step if it is still due; false if it has to wait. */
+    private boolean restoreStep(PlanStep step) throws DatabaseClosedException {
         executing.lock();
         try {
             if (locked(() -> machine.isDue(step))) {
                 book(step, subject.undo(step.change()));
             }
+            return true;
+        } catch (NotNowException waiting) {
+            locked(() -> {
+                machine.waits(step, waiting.getMessage());
+                return null;
+            });
+            return false;
         } finally {
             executing.unlock();
         }

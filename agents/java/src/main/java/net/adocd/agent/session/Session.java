@@ -238,7 +238,9 @@ public final class Session implements LeaseKeeper.Subject {
         return steps;
     }
 
-    private record Executed(String outcome, double elapsedS, String error, Map<String, String> readBack) {
+    /** {@code obstacle} tells what a change has to wait for that was not made; else null. */
+    private record Executed(
+            String outcome, double elapsedS, String error, Map<String, String> readBack, String obstacle) {
         Map<String, Object> asJson() {
             Map<String, Object> written = new LinkedHashMap<>();
             written.put("outcome", outcome);
@@ -250,10 +252,10 @@ public final class Session implements LeaseKeeper.Subject {
     }
 
     private static Map<String, Object> failed(String error) {
-        return new Executed("error", 0.0, error, Map.of()).asJson();
+        return new Executed("error", 0.0, error, Map.of(), null).asJson();
     }
 
-    /** Makes one call, unless every value is already in force, and reads back the result. */
+    /** Makes one call, unless every value is already in force or it must not be made now, and reads back the result. */
     private Executed execute(Change change, boolean repeat) throws DatabaseClosedException {
         if (isClosed()) {
             throw new DatabaseClosedException();
@@ -261,24 +263,28 @@ public final class Session implements LeaseKeeper.Subject {
         double startedS = clock.getAsDouble();
         OptionState before = current(true);
         Map<OptionName, String> targets = change.wanted();
-        boolean there;
-        synchronized (lock) {
-            there = !repeat && targets.entrySet().stream().allMatch(
-                each -> each.getValue().equals(before.get(each.getKey())) && !unsure.contains(each.getKey()));
-            if (!there) {
+        boolean there = !repeat && isThere(targets, before);
+        String obstacle = there ? null : database.obstacle(change);
+        String error = obstacle == null ? null : "Not executed: " + obstacle + ".";
+        OptionState after = before;
+        if (!there && obstacle == null) {
+            synchronized (lock) {
                 leased.addAll(targets.keySet());
                 unsure.addAll(targets.keySet());
             }
-        }
-        String error = null;
-        OptionState after = before;
-        if (!there) {
             error = database.call(change);
             after = current(true);
             forgetDoubts(error == null ? targets : Map.of(), after);
         }
         String outcome = there ? "unchanged" : error == null ? "applied" : "error";
-        return new Executed(outcome, clock.getAsDouble() - startedS, error, after.readBack(change));
+        return new Executed(outcome, clock.getAsDouble() - startedS, error, after.readBack(change), obstacle);
+    }
+
+    private boolean isThere(Map<OptionName, String> targets, OptionState current) {
+        synchronized (lock) {
+            return targets.entrySet().stream().allMatch(
+                each -> each.getValue().equals(current.get(each.getKey())) && !unsure.contains(each.getKey()));
+        }
     }
 
     /**
@@ -318,7 +324,7 @@ public final class Session implements LeaseKeeper.Subject {
 
     /** An option back at its original counts as the host's own again. */
     @Override
-    public String undo(Change change) throws DatabaseClosedException {
+    public String undo(Change change) throws DatabaseClosedException, NotNowException {
         if (change instanceof Change.Family family) {
             String where = family.columnFamily();
             Integer id = current(true).familyIds.get(where);
@@ -327,6 +333,9 @@ public final class Session implements LeaseKeeper.Subject {
             }
         }
         Executed step = execute(change, false);
+        if (step.obstacle != null) {
+            throw new NotNowException(step.obstacle);
+        }
         synchronized (lock) {
             for (OptionName each : change.wanted().keySet()) {
                 String value = step.readBack.get(each.option());

@@ -17,6 +17,8 @@ final class FakeDatabase implements Database {
     final List<String> calls = new ArrayList<>();
     /** Whether a change gets into the OPTIONS file. */
     volatile boolean writesOptions = true;
+    /** What changes have to wait for. */
+    volatile String obstacle;
     private int lastId;
 
     FakeDatabase(String value) {
@@ -90,6 +92,11 @@ final class FakeDatabase implements Database {
     @Override
     public Long propertyValue(String columnFamily, String name) {
         return 0L;
+    }
+
+    @Override
+    public String obstacle(Change change) {
+        return obstacle;
     }
 
     @Override

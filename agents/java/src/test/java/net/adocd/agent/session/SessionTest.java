@@ -2,6 +2,7 @@ package net.adocd.agent.session;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.List;
 import java.util.Map;
@@ -29,8 +30,10 @@ class SessionTest {
 
     private List<?> change(String family, String value, String original) throws DatabaseClosedException {
         session.hold("a", 60, null);
-        List<PlanStep> plan = List.of(new PlanStep(set(family, original), null));
-        return (List<?>) session.change(new ChangeRequest("a", 1, List.of(set(family, value)), plan, false)).get("steps");
+        List<PlanStep> plan = List.of(
+            new PlanStep(set("default", original), null), new PlanStep(set("more", original), null));
+        ChangeRequest request = new ChangeRequest("a", 1, List.of(set(family, value)), plan, false);
+        return (List<?>) session.change(request).get("steps");
     }
 
     private void restore() throws DatabaseClosedException, InterruptedException {
@@ -64,5 +67,18 @@ class SessionTest {
         assertEquals(Map.of(FakeDatabase.OPTION, "32"), originals.get("more"));
         restore();
         assertEquals(List.of("more=8"), database.calls, "the plan was not about this one");
+    }
+
+    @Test
+    void aRestoreWaitsForWhatIsMissing() throws DatabaseClosedException, InterruptedException {
+        change("default", "8", "64");
+        database.obstacle = "no room";
+        assertEquals("Not executed: no room.", ((Map<?, ?>) change("more", "8", "64").get(0)).get("error"));
+        session.release("a", 1L, true, false);
+        Thread.sleep(500);
+        assertTrue(session.isChanged());
+        assertEquals(List.of("default=8"), database.calls);
+        database.obstacle = null;
+        restore();
     }
 }
