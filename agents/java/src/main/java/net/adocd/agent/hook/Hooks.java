@@ -4,6 +4,7 @@ import java.lang.instrument.Instrumentation;
 import java.lang.instrument.UnmodifiableClassException;
 import java.lang.reflect.Field;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
@@ -20,6 +21,7 @@ public final class Hooks {
         this.instrumentation = instrumentation;
         this.placer = new HookPlacer(instrumentation, hook -> connect(hook, registry));
         this.weaver = new Weaver(placer);
+        registry.trustOnly(weaver::isHooked);
         instrumentation.addTransformer(weaver, true);
     }
 
@@ -69,11 +71,16 @@ public final class Hooks {
                 found.add(loaded);
             }
         }
+        found.sort(Comparator.comparingInt(each -> Weaver.order(each.getName().replace('.', '/'))));
         for (Class<?> each : found) {
+            boolean done = false;
             try {
                 instrumentation.retransformClasses(each);
-            } catch (UnmodifiableClassException | LinkageError refused) {
+                done = true;
+            } catch (UnmodifiableClassException | LinkageError refused) { // the registry takes up nothing of it
                 continue;
+            } finally {
+                weaver.retransformed(each, done);
             }
         }
         return !found.isEmpty();

@@ -2,7 +2,11 @@ package net.adocd.agent.hook;
 
 import java.lang.instrument.ClassFileTransformer;
 import java.security.ProtectionDomain;
+import java.util.Collections;
+import java.util.Map;
 import java.util.Set;
+import java.util.WeakHashMap;
+import java.util.concurrent.ConcurrentHashMap;
 import org.objectweb.asm.ClassReader;
 import org.objectweb.asm.ClassVisitor;
 import org.objectweb.asm.ClassWriter;
@@ -25,6 +29,10 @@ public final class Weaver implements ClassFileTransformer {
     private static final String HOOK = Type.getInternalName(Hook.class);
 
     private final HookPlacer placer;
+    /** The classes with the calls, by their loader, which the host may unload. */
+    private final Map<ClassLoader, Set<String>> woven = Collections.synchronizedMap(new WeakHashMap<>());
+    /** Loaded classes that were just woven: in force when retransformClasses returns. */
+    private final Set<Class<?>> rewoven = ConcurrentHashMap.newKeySet();
     private volatile boolean observing;
 
     Weaver(HookPlacer placer) {
@@ -41,6 +49,36 @@ public final class Weaver implements ClassFileTransformer {
         return DATABASES.contains(name) || HANDLE.equals(name) || OBJECT.equals(name);
     }
 
+    /**
+     * Returns in which order loaded classes are woven: what is disposed of must be heard of before any method reports
+     * it, and most of a database's methods are RocksDB's own.
+     */
+    static int order(String name) {
+        return name.equals(OBJECT) ? 0 : name.equals(HANDLE) ? 1 : name.equals(DATABASE) ? 3 : 2;
+    }
+
+    /** Tells whether all calls are in force in a class and in its superclasses; else a disposal could be missed. */
+    boolean isHooked(Class<?> type) {
+        for (Class<?> each = type; each != null; each = each.getSuperclass()) {
+            String name = Type.getInternalName(each);
+            if (isWoven(name) && !woven.getOrDefault(each.getClassLoader(), Set.of()).contains(name)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** A loaded class was to be woven; {@code done}: without an error. */
+    void retransformed(Class<?> type, boolean done) {
+        if (rewoven.remove(type) && done) {
+            note(type.getClassLoader(), Type.getInternalName(type));
+        }
+    }
+
+    private void note(ClassLoader loader, String name) {
+        woven.computeIfAbsent(loader, added -> ConcurrentHashMap.newKeySet()).add(name);
+    }
+
     @Override
     public byte[] transform(
             ClassLoader loader, String name, Class<?> redefined, ProtectionDomain domain, byte[] code) {
@@ -49,7 +87,13 @@ public final class Weaver implements ClassFileTransformer {
         }
         try {
             placer.place(loader);
-            return woven(name, code, observing);
+            byte[] added = woven(name, code, observing);
+            if (redefined == null) {
+                note(loader, name);
+            } else {
+                rewoven.add(redefined);
+            }
+            return added;
         } catch (Exception | LinkageError mistake) { // the class stays as it is, and the host goes on
             return null;
         }

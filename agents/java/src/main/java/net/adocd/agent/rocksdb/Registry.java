@@ -10,6 +10,7 @@ import java.util.Map;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.function.Predicate;
 import java.util.stream.Stream;
 import net.adocd.agent.AgentThread;
 
@@ -27,6 +28,8 @@ public final class Registry {
     /** As many as a power of two. */
     private final Probe[] probes = Stream.generate(Probe::new).limit(64).toArray(Probe[]::new);
     private final Runnable wake;
+    /** Which classes report their close, too: only their objects are taken up. */
+    private volatile Predicate<Class<?>> hooked = type -> true;
     private volatile boolean ended;
 
     /** {@code wake} wakes the thread that takes up new databases. */
@@ -85,8 +88,16 @@ public final class Registry {
         }
     }
 
+    /** Takes up only objects of the classes that pass: those of which every close is reported. */
+    public void trustOnly(Predicate<Class<?>> passes) {
+        hooked = passes;
+    }
+
     /** A constructor of RocksDB or a subclass ends: the database is open. */
     public void opened(Object database) {
+        if (!hooked.test(database.getClass())) {
+            return;
+        }
         databases.putIfAbsent(new Key(database, collected), new HostDatabase(database, false));
         wake.run();
     }
@@ -97,7 +108,7 @@ public final class Registry {
             return;
         }
         HostDatabase found = databases.get(new Key(database, null));
-        if (found != null || !isOwning(database)) {
+        if (found != null || !hooked.test(database.getClass()) || !isOwning(database)) {
             return;
         }
         HostDatabase added = new HostDatabase(database, true);
@@ -155,6 +166,9 @@ public final class Registry {
             return;
         }
         Key key = new Key(handle, collected);
+        if (watched.containsKey(key) || !hooked.test(handle.getClass())) { // in this order: many report each call
+            return;
+        }
         HostFamily family = new HostFamily(handle);
         if (watched.putIfAbsent(key, family.gate) == null) {
             found.families.add(family);
