@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -156,3 +157,22 @@ def test_a_drop_that_fails(start_jvm: StartJvm, tmp_path: Path, run_dir: Path) -
         assert snapshot["options"]["column_families"]["second"]["write_buffer_size"] == "67108864"
         program.ask("drop_cfs", path, "second")
         assert client.only_database()["column_families"] == ["default"]
+
+
+def test_a_database_that_the_program_forgets(start_jvm: StartJvm, tmp_path: Path, run_dir: Path) -> None:
+    """It stays open in RocksDB; the agent keeps no object of it from being collected."""
+    program = start_jvm()
+    program.ask("open", tmp_path / "kept")
+    program.ask("open", tmp_path / "db", "second", "statistics=yes")
+    wait_for_agent(run_dir / f"agent-{program.pid}.sock")
+    with AgentClient(run_dir / f"agent-{program.pid}.sock") as client:
+        eventually(lambda: len(client.databases()) == 2, what="both databases")
+        for each in client.databases():
+            client.fresh_snapshot(each["id"])
+        program.ask("forget", tmp_path / "db")
+
+        def is_forgotten() -> bool:
+            subprocess.run(["jcmd", str(program.pid), "GC.run"], capture_output=True, check=True)
+            return len(client.databases()) == 1
+
+        eventually(is_forgotten, what="the agent to forget it, too")

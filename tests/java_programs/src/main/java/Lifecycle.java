@@ -33,6 +33,7 @@ import org.rocksdb.TtlDB;
  *                                      statistics=yes, rate_limiter=BYTES_PER_S; class=transaction, optimistic or ttl
  * open_read_only PATH
  * close PATH                           closes the handles, then the database
+ * forget PATH                          drops all references to it and what was made for it, and closes nothing
  * close_handle PATH CF                 closes a handle and keeps the object
  * close_limiter PATH                   closes the rate limiter's object; RocksDB keeps its own
  * create_cf PATH CF, drop_cf PATH CF
@@ -105,6 +106,9 @@ public final class Lifecycle {
                 return "";
             case "close":
                 OPEN.remove(words[0]).close();
+                return "";
+            case "forget":
+                OPEN.remove(words[0]);
                 return "";
             case "close_handle":
                 OPEN.get(words[0]).handles.get(words[1]).close();

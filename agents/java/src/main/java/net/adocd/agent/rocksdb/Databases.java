@@ -1,8 +1,9 @@
 package net.adocd.agent.rocksdb;
 
 import java.io.IOException;
+import java.lang.ref.WeakReference;
 import java.util.ArrayList;
-import java.util.HashMap;
+import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -24,8 +25,8 @@ public final class Databases {
     private final Map<HostDatabase, Session> sessions = new ConcurrentHashMap<>();
     /** Those that cannot be served, so that nothing is tried twice. */
     private final Set<HostDatabase> refused = new HashSet<>();
-    private final Map<ClassLoader, RocksApi> apis = new WeakHashMap<>();
-    private final Map<RocksApi, ThreadPools> pools = new HashMap<>();
+    /** Weak both ways: classes keep their loader, which the host may want to unload. Sessions keep what they use. */
+    private final Map<ClassLoader, WeakReference<RocksApi>> apis = new WeakHashMap<>();
     private volatile String rocksdbVersion = "";
 
     /** {@code wake} wakes the sampling thread. */
@@ -107,20 +108,25 @@ public final class Databases {
             if (db == null) {
                 throw new DatabaseClosedException();
             }
-            ClassLoader loader = db.getClass().getClassLoader();
-            RocksApi api = apis.get(loader);
-            if (api == null) {
-                api = new RocksApi(loader);
-                apis.put(loader, api);
-            }
-            return new RocksDatabase(host, api, poolsOf(host.options, api), api.defaultHandle(db));
+            RocksApi api = apiOf(db.getClass().getClassLoader());
+            return new RocksDatabase(host, api, poolsOf(host.options, api));
         } finally {
             host.gate.leave();
         }
     }
 
-    private ThreadPools poolsOf(HostOptions options, RocksApi api) {
-        return options == null || !options.usesDefaultEnv()
-            ? null : pools.computeIfAbsent(api, added -> new ThreadPools(added, options.defaultEnv()));
+    /** Returns that of a class loader; one for all its databases, because it knows the pools before any lease. */
+    private RocksApi apiOf(ClassLoader loader) throws ReflectiveOperationException {
+        WeakReference<RocksApi> known = apis.get(loader);
+        RocksApi api = known == null ? null : known.get();
+        if (api == null) {
+            api = new RocksApi(loader);
+            apis.put(loader, new WeakReference<>(api));
+        }
+        return api;
+    }
+
+    private static ThreadPools poolsOf(HostOptions options, RocksApi api) {
+        return options == null || !options.usesDefaultEnv() ? null : api.pools(options.defaultEnv());
     }
 }

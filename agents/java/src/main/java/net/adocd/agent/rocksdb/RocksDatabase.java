@@ -1,6 +1,7 @@
 package net.adocd.agent.rocksdb;
 
 import java.io.IOException;
+import java.lang.ref.WeakReference;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -41,7 +42,8 @@ public final class RocksDatabase implements Database {
     private final HostDatabase host;
     private final RocksApi api;
     private final ThreadPools pools;
-    private final Object defaultHandle;
+    /** Weak: a handle keeps its database, which the host may forget. */
+    private WeakReference<Object> defaultHandle = new WeakReference<>(null);
     private final FamilyHandles handles;
     private final Path path;
     private final String identity;
@@ -64,12 +66,12 @@ public final class RocksDatabase implements Database {
     }
 
     /** Takes up a database that opened. Throws IOException if it cannot be served, for example without an IDENTITY. */
-    RocksDatabase(HostDatabase host, RocksApi api, ThreadPools pools, Object defaultHandle)
+    RocksDatabase(HostDatabase host, RocksApi api, ThreadPools pools)
             throws DatabaseClosedException, IOException, RocksApi.RocksError {
         this.host = host;
         this.api = api;
         this.pools = pools;
-        this.defaultHandle = defaultHandle;
+        inside(this::defaultHandle);
         this.handles = new FamilyHandles(host.families, api);
         this.path = HostFiles.canonical(Path.of(inside(api::path)));
         host.path = path;
@@ -106,11 +108,20 @@ public final class RocksDatabase implements Database {
         }
     }
 
+    private synchronized Object defaultHandle(Object db) throws RocksApi.RocksError {
+        Object handle = defaultHandle.get();
+        if (handle == null) {
+            handle = api.defaultHandle(db);
+            defaultHandle = new WeakReference<>(handle);
+        }
+        return handle;
+    }
+
     /** Runs something with the handle of a column family, by name; {@code otherwise} where there is none. */
-    private <T> T insideFamily(String name, T otherwise, FamilyHandles.Use<T> work)
+    private <T> T insideFamily(Object db, String name, T otherwise, FamilyHandles.Use<T> work)
             throws RocksApi.RocksError, DatabaseClosedException {
         return name.equals(DEFAULT)
-            ? work.run(defaultHandle) : handles.with(handles.byName().get(name), otherwise, work);
+            ? work.run(defaultHandle(db)) : handles.with(handles.byName().get(name), otherwise, work);
     }
 
     /** Returns the column families that can be reached: RocksDB's ids by name. */
@@ -241,8 +252,8 @@ public final class RocksDatabase implements Database {
     }
 
     private void lookAt(Object db) throws RocksApi.RocksError {
-        boolean stopped = api.longProperty(db, defaultHandle, STOPPED) > 0;
-        boolean delayed = api.longProperty(db, defaultHandle, DELAYED_RATE) > 0;
+        boolean stopped = api.longProperty(db, defaultHandle(db), STOPPED) > 0;
+        boolean delayed = api.longProperty(db, defaultHandle(db), DELAYED_RATE) > 0;
         stalls.look(System.nanoTime() / 1e9, stopped, delayed);
     }
 
@@ -273,10 +284,11 @@ public final class RocksDatabase implements Database {
         return written;
     }
 
-    private Map<String, Object> properties(Object db) {
+    private Map<String, Object> properties(Object db) throws RocksApi.RocksError {
+        Object handle = defaultHandle(db);
         Map<String, Object> found = new LinkedHashMap<>();
         for (String name : PROPERTIES) {
-            Long value = databaseWide.number(db, defaultHandle, name);
+            Long value = databaseWide.number(db, handle, name);
             if (value != null) {
                 found.put(name, value);
             }
@@ -296,7 +308,7 @@ public final class RocksDatabase implements Database {
             int levels = Integer.parseInt(values.getOrDefault("num_levels", "7"));
             try {
                 FamilyMeasurements reader = families.computeIfAbsent(name, added -> new FamilyMeasurements(api));
-                Map<String, Object> family = inside(db -> insideFamily(name, null,
+                Map<String, Object> family = inside(db -> insideFamily(db, name, null,
                     handle -> reader.read(db, handle, ids.get(name), levels, System.nanoTime() / 1e9)));
                 if (family != null) {
                     found.put(name, family);
@@ -324,7 +336,8 @@ public final class RocksDatabase implements Database {
         Map<String, Object> found = new HashMap<>();
         StatisticsText.COUNTERS.keySet().forEach(name -> found.put(name, null));
         found.put("writes", inside(api::sequence) - sequenceAtOpen);
-        found.put("stall_micros", inside(db -> stallMicros(api.textProperty(db, defaultHandle, "rocksdb.dbstats"))));
+        found.put("stall_micros", inside(
+            db -> stallMicros(api.textProperty(db, defaultHandle(db), "rocksdb.dbstats"))));
         return found;
     }
 
@@ -344,7 +357,7 @@ public final class RocksDatabase implements Database {
             return null;
         }
         try {
-            return inside(db -> insideFamily(columnFamily, null,
+            return inside(db -> insideFamily(db, columnFamily, null,
                 handle -> new FamilyMeasurements(api).number(db, handle, name)));
         } catch (RocksApi.RocksError unreadable) {
             return null;
@@ -374,7 +387,7 @@ public final class RocksDatabase implements Database {
     private String callInside(Object db, Change change) throws RocksApi.RocksError, DatabaseClosedException {
         if (change instanceof Change.Family family) {
             String name = family.columnFamily();
-            return insideFamily(name, "Column family " + name + " is gone.", handle -> {
+            return insideFamily(db, name, "Column family " + name + " is gone.", handle -> {
                 api.setOptions(db, handle, family.options());
                 return null;
             });
