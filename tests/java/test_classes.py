@@ -159,6 +159,25 @@ def test_a_drop_that_fails(start_jvm: StartJvm, tmp_path: Path, run_dir: Path) -
         assert client.only_database()["column_families"] == ["default"]
 
 
+def test_a_reader_beside_a_writer(start_jvm: StartJvm, tmp_path: Path, run_dir: Path) -> None:
+    """Both have one id; the writer is changed, the reader never, though it is the older one."""
+    program, path = start_jvm(), tmp_path / "db"
+    program.ask("open", path)
+    program.ask("open_read_only", path, "reader")
+    program.ask("close", path)
+    program.ask("open", path)
+    wait_for_agent(run_dir / f"agent-{program.pid}.sock")
+    with AgentClient(run_dir / f"agent-{program.pid}.sock") as client:
+        eventually(lambda: len(client.databases()) == 2, what="both instances")
+        writer, reader = client.databases()
+        assert writer["id"] == reader["id"]
+        assert writer["capabilities"]["column_family_options"]
+        assert reader["capabilities"]["column_family_options"] == []
+        change, undo = family(write_buffer_size="4194304"), back(family(write_buffer_size="67108864"))
+        [step] = client.change(writer["id"], client.acquire(writer["id"]), [change], [undo]).ok()["steps"]
+        assert (step["outcome"], step["error"]) == ("applied", None)
+
+
 def test_a_database_that_the_program_forgets(start_jvm: StartJvm, tmp_path: Path, run_dir: Path) -> None:
     """It stays open in RocksDB; the agent keeps no object of it from being collected."""
     program = start_jvm()

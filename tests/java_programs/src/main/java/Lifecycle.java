@@ -31,7 +31,7 @@ import org.rocksdb.TtlDB;
  * <pre>
  * open PATH [CF ...] [NAME=VALUE ...]  opens (creates) with these column families beside "default", and these options;
  *                                      statistics=yes, rate_limiter=BYTES_PER_S; class=transaction, optimistic or ttl
- * open_read_only PATH
+ * open_read_only PATH [NAME]           under that name, where the other commands have PATH
  * close PATH                           closes the handles, then the database
  * forget PATH                          drops all references to it and what was made for it, and closes nothing
  * close_handle PATH CF                 closes a handle and keeps the object
@@ -102,7 +102,7 @@ public final class Lifecycle {
             case "open_read_only":
                 Open reader = new Open();
                 reader.db = RocksDB.openReadOnly(words[0]);
-                OPEN.put(words[0], reader);
+                OPEN.put(words[words.length - 1], reader);
                 return "";
             case "close":
                 OPEN.remove(words[0]).close();

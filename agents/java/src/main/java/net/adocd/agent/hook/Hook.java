@@ -13,6 +13,8 @@ public final class Hook {
     public static volatile Consumer<Object> opened;
     /** Takes a database and its options. */
     public static volatile BiConsumer<Object, Object> options;
+    /** Takes a database that was opened read-only, or as a secondary instance. */
+    public static volatile Consumer<Object> readOnly;
     /** Takes a database that is about to close. */
     public static volatile Consumer<Object> closing;
     /** Takes a database, and the handle, or a list of those, whose column families are about to be dropped. */
@@ -36,6 +38,12 @@ public final class Hook {
 
     public static void options(Object database, Object opened) {
         tell(options, database, opened);
+    }
+
+    public static void readOnly(Object database, boolean really) {
+        if (really) {
+            tell(readOnly, database);
+        }
     }
 
     public static void closing(Object database) {

@@ -28,6 +28,7 @@ public final class Hooks {
     private static void connect(Class<?> hook, Registry registry) {
         set(hook, "opened", (Consumer<Object>) registry::opened);
         set(hook, "options", (BiConsumer<Object, Object>) registry::options);
+        set(hook, "readOnly", (Consumer<Object>) registry::readOnly);
         set(hook, "closing", (Consumer<Object>) registry::closing);
         set(hook, "dropping", (BiConsumer<Object, Object>) registry::dropping);
         set(hook, "dropped", (BiConsumer<Object, Object>) registry::dropped);

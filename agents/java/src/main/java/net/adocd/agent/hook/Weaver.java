@@ -24,8 +24,9 @@ public final class Weaver implements ClassFileTransformer {
     private static final String HANDLE = PACKAGE + "ColumnFamilyHandle";
     private static final String OBJECT = PACKAGE + "RocksObject";
     private static final String DATABASE = PACKAGE + "RocksDB";
+    private static final String TTL = PACKAGE + "TtlDB";
     private static final Set<String> DATABASES = Set.of(
-        DATABASE, PACKAGE + "TransactionDB", PACKAGE + "OptimisticTransactionDB", PACKAGE + "TtlDB");
+        DATABASE, PACKAGE + "TransactionDB", PACKAGE + "OptimisticTransactionDB", TTL);
     private static final String HOOK = Type.getInternalName(Hook.class);
 
     private final HookPlacer placer;
@@ -114,11 +115,23 @@ public final class Weaver implements ClassFileTransformer {
                 if ((access & Opcodes.ACC_STATIC) == 0) {
                     return new Calls(inner, name, access, method, descriptor, observing);
                 }
-                return DATABASES.contains(name) && method.equals("open") && hasOptionsFirst(descriptor)
-                    ? new OptionsCall(inner) : inner;
+                return DATABASES.contains(name) ? ofStatic(inner, name, method, descriptor) : inner;
             }
         }, 0);
         return writer.toByteArray();
+    }
+
+    private static MethodVisitor ofStatic(MethodVisitor inner, String name, String method, String descriptor) {
+        if (method.equals("openReadOnly") || method.equals("openAsSecondary")) {
+            return new ReadOnlyCall(inner, -1);
+        }
+        if (!method.equals("open") || !hasOptionsFirst(descriptor)) {
+            return inner;
+        }
+        // TtlDB's last argument says whether it is only read; all before it have one slot each.
+        Type[] arguments = Type.getArgumentTypes(descriptor);
+        boolean says = name.equals(TTL) && arguments[arguments.length - 1] == Type.BOOLEAN_TYPE;
+        return new OptionsCall(says ? new ReadOnlyCall(inner, arguments.length - 1) : inner);
     }
 
     private static boolean hasOptionsFirst(String descriptor) {
@@ -139,6 +152,31 @@ public final class Weaver implements ClassFileTransformer {
                 super.visitVarInsn(Opcodes.ALOAD, 0);
                 super.visitMethodInsn(
                     Opcodes.INVOKESTATIC, HOOK, "options", "(Ljava/lang/Object;Ljava/lang/Object;)V", false);
+            }
+            super.visitInsn(opcode);
+        }
+    }
+
+    /** Reports an instance that shares the directory of a writer. */
+    private static final class ReadOnlyCall extends MethodVisitor {
+        private final int slot;
+
+        /** {@code slot} has the argument that says whether it is one; -1: it is. */
+        ReadOnlyCall(MethodVisitor inner, int slot) {
+            super(Opcodes.ASM9, inner);
+            this.slot = slot;
+        }
+
+        @Override
+        public void visitInsn(int opcode) {
+            if (opcode == Opcodes.ARETURN) {
+                super.visitInsn(Opcodes.DUP);
+                if (slot < 0) {
+                    super.visitInsn(Opcodes.ICONST_1);
+                } else {
+                    super.visitVarInsn(Opcodes.ILOAD, slot);
+                }
+                super.visitMethodInsn(Opcodes.INVOKESTATIC, HOOK, "readOnly", "(Ljava/lang/Object;Z)V", false);
             }
             super.visitInsn(opcode);
         }

@@ -36,10 +36,18 @@ public final class Databases {
         this.wake = wake;
     }
 
-    /** Returns the sessions, in the order in which the agent saw their databases. */
+    /**
+     * Returns the sessions, in the order in which the agent saw their databases. Read-only instances come last: they
+     * have the id of their writer, if that is here, too.
+     */
     public List<Session> sessions() {
-        List<Session> found = new ArrayList<>(sessions.values());
-        found.sort((one, other) -> Double.compare(one.database.openedMonotonicS(), other.database.openedMonotonicS()));
+        Comparator<Session> byAge = Comparator.comparingDouble(each -> each.database.openedMonotonicS());
+        List<Session> found = new ArrayList<>();
+        List<Session> readers = new ArrayList<>();
+        sessions.forEach((host, session) -> (host.readOnly ? readers : found).add(session));
+        found.sort(byAge);
+        readers.sort(byAge);
+        found.addAll(readers);
         return found;
     }
 

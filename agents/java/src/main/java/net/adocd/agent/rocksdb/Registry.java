@@ -176,6 +176,14 @@ public final class Registry {
         }
     }
 
+    /** The database was opened read-only, or as a secondary instance, perhaps beside a writer of this process. */
+    public void readOnly(Object database) {
+        HostDatabase found = databases.get(new Key(database, null));
+        if (found != null) {
+            found.readOnly = true;
+        }
+    }
+
     /** The host begins to close a database; returns when no call of ours is under way. */
     public void closing(Object database) {
         HostDatabase found = probe(database).find(databases, database);

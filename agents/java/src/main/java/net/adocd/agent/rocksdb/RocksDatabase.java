@@ -47,7 +47,7 @@ public final class RocksDatabase implements Database {
     private final FamilyHandles handles;
     private final Path path;
     private final String identity;
-    private final boolean writable;
+    private final boolean locked;
     private final OptionsReader file;
     private final Catalogue catalogue;
     private final Path logPath;
@@ -76,7 +76,7 @@ public final class RocksDatabase implements Database {
         this.path = HostFiles.canonical(Path.of(inside(api::path)));
         host.path = path;
         this.identity = Files.readString(path.resolve("IDENTITY"), StandardCharsets.UTF_8).strip();
-        this.writable = HostFiles.hasLock(path);
+        this.locked = HostFiles.hasLock(path);
         this.file = new OptionsReader(path);
         OptionsFile found = file.read(true);
         this.catalogue = LiveOptions.of(found);
@@ -87,7 +87,7 @@ public final class RocksDatabase implements Database {
         this.databaseWide = new FamilyMeasurements(api);
         this.countersAtOpen = host.options == null ? Map.of() : host.options.countersAtOpen();
         this.sequenceAtOpen = inside(api::sequence);
-        if (pools != null && writable) {
+        if (pools != null && isWritable()) {
             originalsOfPools.putAll(pools.originals());
         }
     }
@@ -115,6 +115,11 @@ public final class RocksDatabase implements Database {
             defaultHandle = new WeakReference<>(handle);
         }
         return handle;
+    }
+
+    /** The LOCK that this process holds may be that of another instance. */
+    private boolean isWritable() {
+        return locked && !host.readOnly;
     }
 
     /** Runs something with the handle of a column family, by name; {@code otherwise} where there is none. */
@@ -172,7 +177,7 @@ public final class RocksDatabase implements Database {
     public Capabilities capabilities() {
         HostOptions options = host.options;
         String statistics = options == null ? "none" : options.statisticsLevel();
-        if (!writable) {
+        if (!isWritable()) {
             return new Capabilities(Set.of(), Set.of(), false, List.of(), statistics);
         }
         return new Capabilities(
@@ -205,11 +210,11 @@ public final class RocksDatabase implements Database {
         OptionState state = new OptionState();
         state.familyIds.putAll(ids);
         Set<String> shown = new TreeSet<>(LiveOptions.DECIDING);
-        shown.addAll(writable ? catalogue.columnFamily().keySet() : Set.of());
+        shown.addAll(isWritable() ? catalogue.columnFamily().keySet() : Set.of());
         ids.keySet().forEach(name -> state.columnFamilies.put(name, only(found.columnFamilies().get(name), shown)));
         state.database.putAll(only(found.database(), catalogue.database().keySet()));
-        state.limiterBytesPerS = writable ? limiterRate() : null;
-        if (pools != null && writable) {
+        state.limiterBytesPerS = isWritable() ? limiterRate() : null;
+        if (pools != null && isWritable()) {
             try {
                 state.threadPools.putAll(inside(db -> pools.sizes()));
             } catch (RocksApi.RocksError unreadable) {
