@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -115,3 +116,82 @@ def test_a_database_that_is_only_read(start_jvm: StartJvm, tmp_path: Path, run_d
         db = client.only_database()
         assert db["capabilities"]["column_family_options"] == db["capabilities"]["thread_pools"] == []
         assert client.snapshot(db["id"])["stall"]["condition"] == "normal"
+
+
+def test_a_column_family_that_is_dropped_and_created_again(start_jvm: StartJvm, tmp_path: Path, run_dir: Path) -> None:
+    """It is another one, whatever the agent knew of the first."""
+    program, path = start_jvm(), tmp_path / "db"
+    program.ask("open", path)
+    wait_for_agent(run_dir / f"agent-{program.pid}.sock")
+    with AgentClient(run_dir / f"agent-{program.pid}.sock") as client:
+        db = client.only_database()["id"]
+
+        def original() -> object:
+            families = client.database(db)["originals"]["column_families"]
+            return families.get("short", {}).get("write_buffer_size")
+
+        program.ask("create_cf", path, "short")
+        program.ask("set_option", path, "short", "write_buffer_size", 8 << 20)
+        assert original() == str(8 << 20)
+        program.ask("drop_cf", path, "short")
+        program.ask("create_cf", path, "short")
+        assert original() == str(64 << 20)
+
+
+def test_a_drop_that_fails(start_jvm: StartJvm, tmp_path: Path, run_dir: Path) -> None:
+    """The column family is still there, and what a lease changed in it is restored."""
+    program, path = start_jvm(), tmp_path / "db"
+    program.ask("open", path, "second")
+    wait_for_agent(run_dir / f"agent-{program.pid}.sock")
+    with AgentClient(run_dir / f"agent-{program.pid}.sock") as client:
+        db = client.only_database()["id"]
+        small, undo = family("second", write_buffer_size="4194304"), family("second", write_buffer_size="67108864")
+        client.change(db, client.acquire(db), [small], [back(undo)]).ok()
+        assert "default" in program.try_ask("drop_cfs", path, "default", "second")
+        assert client.only_database()["column_families"] == ["default", "second"]
+        assert client.database(db)["originals"]["column_families"]["second"]["write_buffer_size"] == "67108864"
+        client.delete_lease(db, force=True).ok(202)
+        eventually(lambda: client.fresh_snapshot(db)["restore"]["state"] == "done", what="the restore")
+        snapshot = client.fresh_snapshot(db)
+        assert snapshot["restore"]["errors"] == []
+        assert snapshot["options"]["column_families"]["second"]["write_buffer_size"] == "67108864"
+        program.ask("drop_cfs", path, "second")
+        assert client.only_database()["column_families"] == ["default"]
+
+
+def test_a_reader_beside_a_writer(start_jvm: StartJvm, tmp_path: Path, run_dir: Path) -> None:
+    """Both have one id; the writer is changed, the reader never, though it is the older one."""
+    program, path = start_jvm(), tmp_path / "db"
+    program.ask("open", path)
+    program.ask("open_read_only", path, "reader")
+    program.ask("close", path)
+    program.ask("open", path)
+    wait_for_agent(run_dir / f"agent-{program.pid}.sock")
+    with AgentClient(run_dir / f"agent-{program.pid}.sock") as client:
+        eventually(lambda: len(client.databases()) == 2, what="both instances")
+        writer, reader = client.databases()
+        assert writer["id"] == reader["id"]
+        assert writer["capabilities"]["column_family_options"]
+        assert reader["capabilities"]["column_family_options"] == []
+        change, undo = family(write_buffer_size="4194304"), back(family(write_buffer_size="67108864"))
+        [step] = client.change(writer["id"], client.acquire(writer["id"]), [change], [undo]).ok()["steps"]
+        assert (step["outcome"], step["error"]) == ("applied", None)
+
+
+def test_a_database_that_the_program_forgets(start_jvm: StartJvm, tmp_path: Path, run_dir: Path) -> None:
+    """It stays open in RocksDB; the agent keeps no object of it from being collected."""
+    program = start_jvm()
+    program.ask("open", tmp_path / "kept")
+    program.ask("open", tmp_path / "db", "second", "statistics=yes")
+    wait_for_agent(run_dir / f"agent-{program.pid}.sock")
+    with AgentClient(run_dir / f"agent-{program.pid}.sock") as client:
+        eventually(lambda: len(client.databases()) == 2, what="both databases")
+        for each in client.databases():
+            client.fresh_snapshot(each["id"])
+        program.ask("forget", tmp_path / "db")
+
+        def is_forgotten() -> bool:
+            subprocess.run(["jcmd", str(program.pid), "GC.run"], capture_output=True, check=True)
+            return len(client.databases()) == 1
+
+        eventually(is_forgotten, what="the agent to forget it, too")

@@ -31,11 +31,13 @@ import org.rocksdb.TtlDB;
  * <pre>
  * open PATH [CF ...] [NAME=VALUE ...]  opens (creates) with these column families beside "default", and these options;
  *                                      statistics=yes, rate_limiter=BYTES_PER_S; class=transaction, optimistic or ttl
- * open_read_only PATH
+ * open_read_only PATH [NAME]           under that name, where the other commands have PATH
  * close PATH                           closes the handles, then the database
+ * forget PATH                          drops all references to it and what was made for it, and closes nothing
  * close_handle PATH CF                 closes a handle and keeps the object
  * close_limiter PATH                   closes the rate limiter's object; RocksDB keeps its own
  * create_cf PATH CF, drop_cf PATH CF
+ * drop_cfs PATH CF ...                 drops several in one call and keeps their handles
  * put PATH N [CF] [BYTES]              N keys of BYTES (100) each, random order
  * flush PATH [CF]
  * set_option PATH CF NAME VALUE        the host's own setOptions, of a few options
@@ -100,10 +102,13 @@ public final class Lifecycle {
             case "open_read_only":
                 Open reader = new Open();
                 reader.db = RocksDB.openReadOnly(words[0]);
-                OPEN.put(words[0], reader);
+                OPEN.put(words[words.length - 1], reader);
                 return "";
             case "close":
                 OPEN.remove(words[0]).close();
+                return "";
+            case "forget":
+                OPEN.remove(words[0]);
                 return "";
             case "close_handle":
                 OPEN.get(words[0]).handles.get(words[1]).close();
@@ -123,6 +128,14 @@ public final class Lifecycle {
                 return "";
             case "drop_cf":
                 drop(OPEN.get(words[0]), words[1]);
+                return "";
+            case "drop_cfs":
+                Open dropping = OPEN.get(words[0]);
+                List<ColumnFamilyHandle> dropped = new ArrayList<>();
+                for (String name : Arrays.asList(words).subList(1, words.length)) {
+                    dropped.add(handle(dropping, name));
+                }
+                dropping.db.dropColumnFamilies(dropped);
                 return "";
             case "put":
                 put(OPEN.get(words[0]), Integer.parseInt(words[1]), words.length > 2 ? words[2] : "default",

@@ -53,6 +53,15 @@ public final class AgentThread extends Thread {
         }
     }
 
+    /** Waits a moment, and allocates nothing: for loops that go on after an error. An interrupt ends the wait. */
+    public static void pause(long milliseconds) {
+        try {
+            Thread.sleep(milliseconds);
+        } catch (InterruptedException stop) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
     /** Tells whether the current thread is one of the agent's. */
     public static boolean isCurrent() {
         return Thread.currentThread() instanceof AgentThread;

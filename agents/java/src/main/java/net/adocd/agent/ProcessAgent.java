@@ -29,6 +29,8 @@ final class ProcessAgent {
     private static final long TICK_MS = 100;
     /** Most databases whose stall condition is looked at in one interval; of more, each has its turn later. */
     private static final int LOOKS = 30;
+    /** Pause before it tries again to listen (ms): the JVM writes a warning for each thread that cannot start. */
+    private static final long LISTEN_AGAIN_MS = 3_000;
     /** Longest wait for calls under way when the process ends (ms). */
     private static final long END_MS = 500;
 
@@ -120,6 +122,7 @@ final class ProcessAgent {
         }
     }
 
+    /** Whatever is thrown, the thread goes on: nobody else takes up databases, ends their sessions or listens. */
     private void sample() {
         while (!stopped) {
             try {
@@ -131,14 +134,20 @@ final class ProcessAgent {
                 tick();
             } catch (InterruptedException stop) {
                 return;
-            } catch (RuntimeException mistake) { // shows in the age of the snapshots
-                continue;
+            } catch (RuntimeException | Error mistake) { // shows in the age of the snapshots
+                AgentThread.pause(TICK_MS);
+                wake(); // what woke it is not done
             }
         }
-        if (detaching) {
-            closeSocket(); // it may have begun to listen meanwhile
-            restoreAll();
-            databases.end();
+        while (detaching) {
+            try {
+                closeSocket(); // it may have begun to listen meanwhile
+                restoreAll();
+                databases.end();
+                return;
+            } catch (OutOfMemoryError passing) { // without all that, the host would keep the changed values
+                AgentThread.pause(TICK_MS);
+            }
         }
     }
 
@@ -198,14 +207,14 @@ final class ProcessAgent {
     private static void attempt(Work work) {
         try {
             work.run();
-        } catch (DatabaseClosedException | RuntimeException unreadable) {
+        } catch (DatabaseClosedException | RuntimeException | Error unreadable) {
             return;
         }
     }
 
     /** A database that is in the middle of its open tells nothing more when it is through. */
     private void retrySoon() {
-        if (!registry.open().isEmpty()) {
+        if (databases.isIncomplete()) {
             try {
                 news.tryAcquire(TICK_MS / 10, TimeUnit.MILLISECONDS);
             } catch (InterruptedException stop) {
@@ -219,15 +228,26 @@ final class ProcessAgent {
         try {
             RunDirectory.Listening listening = RunDirectory.listen(RunDirectory.find(settings));
             socket = listening.path();
-            server = new Server(
-                listening.channel(), new Service(this::info, databases::sessions),
-                new Peers(settings.get("ADOCD_ALLOW_UIDS")));
+            serve(listening);
         } catch (RunDirectory.CannotListenException error) {
             stopped = true;
             unhook.run();
             letGo();
             Agent.complain(error.getMessage());
             throw new IllegalStateException(error);
+        }
+    }
+
+    private void serve(RunDirectory.Listening listening) {
+        try {
+            server = new Server(
+                listening.channel(), new Service(this::info, databases::sessions),
+                new Peers(settings.get("ADOCD_ALLOW_UIDS")));
+        } catch (RuntimeException | Error mistake) { // the process may have no more threads: clients must not wait
+            listening.close();
+            closeSocket();
+            AgentThread.pause(LISTEN_AGAIN_MS);
+            throw mistake;
         }
     }
 

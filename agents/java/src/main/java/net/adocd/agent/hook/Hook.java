@@ -13,10 +13,16 @@ public final class Hook {
     public static volatile Consumer<Object> opened;
     /** Takes a database and its options. */
     public static volatile BiConsumer<Object, Object> options;
+    /** Takes a database that was opened read-only, or as a secondary instance. */
+    public static volatile Consumer<Object> readOnly;
     /** Takes a database that is about to close. */
     public static volatile Consumer<Object> closing;
     /** Takes a database, and the handle, or a list of those, whose column families are about to be dropped. */
     public static volatile BiConsumer<Object, Object> dropping;
+    /** Takes the same after the drop. */
+    public static volatile BiConsumer<Object, Object> dropped;
+    /** Takes the same after a drop that failed. */
+    public static volatile BiConsumer<Object, Object> kept;
     /** Takes a new handle of a column family. */
     public static volatile Consumer<Object> handleMade;
     /** Takes an object that is about to be disposed of. */
@@ -34,12 +40,26 @@ public final class Hook {
         tell(options, database, opened);
     }
 
+    public static void readOnly(Object database, boolean really) {
+        if (really) {
+            tell(readOnly, database);
+        }
+    }
+
     public static void closing(Object database) {
         tell(closing, database);
     }
 
     public static void dropping(Object database, Object handles) {
         tell(dropping, database, handles);
+    }
+
+    public static void dropped(Object database, Object handles) {
+        tell(dropped, database, handles);
+    }
+
+    public static void kept(Object database, Object handles) {
+        tell(kept, database, handles);
     }
 
     public static void handleMade(Object handle) {

@@ -4,6 +4,7 @@ import java.lang.instrument.Instrumentation;
 import java.lang.instrument.UnmodifiableClassException;
 import java.lang.reflect.Field;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
@@ -20,14 +21,18 @@ public final class Hooks {
         this.instrumentation = instrumentation;
         this.placer = new HookPlacer(instrumentation, hook -> connect(hook, registry));
         this.weaver = new Weaver(placer);
+        registry.trustOnly(weaver::isHooked);
         instrumentation.addTransformer(weaver, true);
     }
 
     private static void connect(Class<?> hook, Registry registry) {
         set(hook, "opened", (Consumer<Object>) registry::opened);
         set(hook, "options", (BiConsumer<Object, Object>) registry::options);
+        set(hook, "readOnly", (Consumer<Object>) registry::readOnly);
         set(hook, "closing", (Consumer<Object>) registry::closing);
         set(hook, "dropping", (BiConsumer<Object, Object>) registry::dropping);
+        set(hook, "dropped", (BiConsumer<Object, Object>) registry::dropped);
+        set(hook, "kept", (BiConsumer<Object, Object>) registry::kept);
         set(hook, "handleMade", (Consumer<Object>) registry::handleMade);
         set(hook, "disposing", (Consumer<Object>) registry::disposing);
         set(hook, "seen", (Consumer<Object>) registry::seen);
@@ -67,11 +72,16 @@ public final class Hooks {
                 found.add(loaded);
             }
         }
+        found.sort(Comparator.comparingInt(each -> Weaver.order(each.getName().replace('.', '/'))));
         for (Class<?> each : found) {
+            boolean done = false;
             try {
                 instrumentation.retransformClasses(each);
-            } catch (UnmodifiableClassException | LinkageError refused) {
+                done = true;
+            } catch (UnmodifiableClassException | LinkageError refused) { // the registry takes up nothing of it
                 continue;
+            } finally {
+                weaver.retransformed(each, done);
             }
         }
         return !found.isEmpty();

@@ -45,7 +45,7 @@ public final class Peers {
     }
 
     /** Returns this process's effective uid in decimals, "-1" where /proc cannot be read. */
-    static String effectiveUid() {
+    public static String effectiveUid() {
         try {
             for (String line : Files.readAllLines(Path.of("/proc/self/status"))) {
                 if (line.startsWith("Uid:")) {

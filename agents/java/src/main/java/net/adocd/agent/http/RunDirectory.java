@@ -32,7 +32,12 @@ public final class RunDirectory {
     private RunDirectory() { }
 
     /** A socket that listens, and its path. */
-    public record Listening(ServerSocketChannel channel, Path path) { }
+    public record Listening(ServerSocketChannel channel, Path path) {
+        /** Gives the channel back. */
+        public void close() {
+            closeQuietly(channel);
+        }
+    }
 
     /** Why there is no socket, in one sentence without its full stop. */
     public static final class CannotListenException extends Exception {

@@ -1,8 +1,9 @@
 package net.adocd.agent.rocksdb;
 
 import java.io.IOException;
+import java.lang.ref.WeakReference;
 import java.util.ArrayList;
-import java.util.HashMap;
+import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -24,8 +25,8 @@ public final class Databases {
     private final Map<HostDatabase, Session> sessions = new ConcurrentHashMap<>();
     /** Those that cannot be served, so that nothing is tried twice. */
     private final Set<HostDatabase> refused = new HashSet<>();
-    private final Map<ClassLoader, RocksApi> apis = new WeakHashMap<>();
-    private final Map<RocksApi, ThreadPools> pools = new HashMap<>();
+    /** Weak both ways: classes keep their loader, which the host may want to unload. Sessions keep what they use. */
+    private final Map<ClassLoader, WeakReference<RocksApi>> apis = new WeakHashMap<>();
     private volatile String rocksdbVersion = "";
 
     /** {@code wake} wakes the sampling thread. */
@@ -35,10 +36,18 @@ public final class Databases {
         this.wake = wake;
     }
 
-    /** Returns the sessions, in the order in which the agent saw their databases. */
+    /**
+     * Returns the sessions, in the order in which the agent saw their databases. Read-only instances come last: they
+     * have the id of their writer, if that is here, too.
+     */
     public List<Session> sessions() {
-        List<Session> found = new ArrayList<>(sessions.values());
-        found.sort((one, other) -> Double.compare(one.database.openedMonotonicS(), other.database.openedMonotonicS()));
+        Comparator<Session> byAge = Comparator.comparingDouble(each -> each.database.openedMonotonicS());
+        List<Session> found = new ArrayList<>();
+        List<Session> readers = new ArrayList<>();
+        sessions.forEach((host, session) -> (host.readOnly ? readers : found).add(session));
+        found.sort(byAge);
+        readers.sort(byAge);
+        found.addAll(readers);
         return found;
     }
 
@@ -51,8 +60,8 @@ public final class Databases {
     public void update() {
         sessions.forEach((host, session) -> {
             if (!host.isOpen()) {
-                sessions.remove(host);
                 session.close();
+                sessions.remove(host);
             }
         });
         List<HostDatabase> open = registry.open();
@@ -63,6 +72,11 @@ public final class Databases {
                 begin(host);
             }
         }
+    }
+
+    /** Tells whether the host has a database open that could not be taken up yet; on the sampling thread. */
+    public boolean isIncomplete() {
+        return registry.open().stream().anyMatch(each -> !sessions.containsKey(each) && !refused.contains(each));
     }
 
     /** Ends all sessions; as the last thing that the sampling thread does. */
@@ -86,7 +100,8 @@ public final class Databases {
             sessions.put(host, new Session(database, id, name, () -> System.nanoTime() / 1e9, wake));
         } catch (DatabaseClosedException closed) {
             return;
-        } catch (IOException | ReflectiveOperationException | RocksApi.RocksError | RuntimeException unknown) {
+        } catch (IOException | ReflectiveOperationException | RocksApi.RocksError | RuntimeException
+                | LinkageError unknown) {
             refused.add(host);
         }
     }
@@ -101,20 +116,25 @@ public final class Databases {
             if (db == null) {
                 throw new DatabaseClosedException();
             }
-            ClassLoader loader = db.getClass().getClassLoader();
-            RocksApi api = apis.get(loader);
-            if (api == null) {
-                api = new RocksApi(loader);
-                apis.put(loader, api);
-            }
-            return new RocksDatabase(host, api, poolsOf(host.options, api), api.defaultHandle(db));
+            RocksApi api = apiOf(db.getClass().getClassLoader());
+            return new RocksDatabase(host, api, poolsOf(host.options, api));
         } finally {
             host.gate.leave();
         }
     }
 
-    private ThreadPools poolsOf(HostOptions options, RocksApi api) {
-        return options == null || !options.usesDefaultEnv()
-            ? null : pools.computeIfAbsent(api, added -> new ThreadPools(added, options.defaultEnv()));
+    /** Returns that of a class loader; one for all its databases, because it knows the pools before any lease. */
+    private RocksApi apiOf(ClassLoader loader) throws ReflectiveOperationException {
+        WeakReference<RocksApi> known = apis.get(loader);
+        RocksApi api = known == null ? null : known.get();
+        if (api == null) {
+            api = new RocksApi(loader);
+            apis.put(loader, new WeakReference<>(api));
+        }
+        return api;
+    }
+
+    private static ThreadPools poolsOf(HostOptions options, RocksApi api) {
+        return options == null || !options.usesDefaultEnv() ? null : api.pools(options.defaultEnv());
     }
 }

@@ -54,14 +54,9 @@ final class FamilyHandles {
         return family.name;
     }
 
-    /** Returns RocksDB's id of a column family; 0 for the default one, null where it cannot be reached. */
-    Integer id(String name) {
-        for (HostFamily family : families) {
-            if (name.equals(family.name) && !family.gate.isClosed()) {
-                return family.id;
-            }
-        }
-        return name.equals("default") ? 0 : null;
+    /** Tells whether the host is dropping a column family, which may fail. */
+    boolean isBeingDropped(String name) {
+        return families.stream().anyMatch(each -> name.equals(each.name) && each.gate.isPaused());
     }
 
     /** Runs something with a handle; returns {@code otherwise} where there is none or the host has disposed of it. */

@@ -19,6 +19,8 @@ public final class HostDatabase {
     final List<HostFamily> families = new CopyOnWriteArrayList<>();
     /** What the host opened it with; null until it is known. */
     volatile HostOptions options;
+    /** Whether the host opened it only for reading; noted a moment after the open. */
+    volatile boolean readOnly;
     /** Its canonical path; null until the sampling thread has read it. */
     volatile Path path;
 

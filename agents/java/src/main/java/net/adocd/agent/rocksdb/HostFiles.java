@@ -1,15 +1,19 @@
 package net.adocd.agent.rocksdb;
 
+import java.io.File;
 import java.io.IOException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import net.adocd.agent.http.Peers;
 
 /** What this process's open files tell about a database. */
 final class HostFiles {
     private static final Path DESCRIPTORS = Path.of("/proc/self/fd");
+    /** OPTIONS and LOG take about 20 KB for each column family: enough for hundreds, and little on any disk. */
+    private static final long NEEDED_MIB = 8;
 
     private HostFiles() { }
 
@@ -66,6 +70,23 @@ final class HostFiles {
         }
         String usual = database.toString().substring(1).replace('/', '_') + "_LOG";
         return found.size() == 1 ? found.get(0) : directory.resolve(usual);
+    }
+
+    /**
+     * Tells where space is lacking for a change of options, as the native agent does; null if nowhere. RocksDB writes
+     * OPTIONS and LOG at each, and before 10 a record into its MANIFEST: if that fails, the database takes no more
+     * writes.
+     */
+    static String lackOfSpace(List<Path> directories) {
+        for (Path each : directories) {
+            File directory = each.toFile();
+            long free = Peers.effectiveUid().equals("0") ? directory.getFreeSpace() : directory.getUsableSpace();
+            if (directory.getTotalSpace() > 0 && free < NEEDED_MIB << 20) { // else it is unknown
+                return "less than " + NEEDED_MIB + " MiB are free for " + each
+                    + ", and RocksDB writes OPTIONS and LOG at each change; make room";
+            }
+        }
+        return null;
     }
 
     /** Returns a path without links; as it is where it does not exist. */

@@ -10,6 +10,8 @@ import java.util.Map;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.function.Predicate;
+import java.util.stream.Stream;
 import net.adocd.agent.AgentThread;
 
 /**
@@ -23,7 +25,11 @@ public final class Registry {
     private final ReferenceQueue<Object> collected = new ReferenceQueue<>();
     /** Databases that the host has closed or forgotten; some were gone before they were taken up. */
     private final Queue<HostDatabase> gone = new ConcurrentLinkedQueue<>();
+    /** As many as a power of two. */
+    private final Probe[] probes = Stream.generate(Probe::new).limit(64).toArray(Probe[]::new);
     private final Runnable wake;
+    /** Which classes report their close, too: only their objects are taken up. */
+    private volatile Predicate<Class<?>> hooked = type -> true;
     private volatile boolean ended;
 
     /** {@code wake} wakes the thread that takes up new databases. */
@@ -55,8 +61,43 @@ public final class Registry {
         }
     }
 
+    /**
+     * Finds keys without allocating one: a close that the hook misses for lack of memory would meet a call of ours.
+     * Reused under its own lock.
+     */
+    private static final class Probe {
+        private Object wanted;
+
+        synchronized <T> T find(Map<Key, T> map, Object object) {
+            wanted = object;
+            try {
+                return map.get(this);
+            } finally {
+                wanted = null;
+            }
+        }
+
+        @Override
+        public int hashCode() {
+            return System.identityHashCode(wanted);
+        }
+
+        @Override
+        public boolean equals(Object other) {
+            return other instanceof Key key && key.get() == wanted;
+        }
+    }
+
+    /** Takes up only objects of the classes that pass: those of which every close is reported. */
+    public void trustOnly(Predicate<Class<?>> passes) {
+        hooked = passes;
+    }
+
     /** A constructor of RocksDB or a subclass ends: the database is open. */
     public void opened(Object database) {
+        if (!hooked.test(database.getClass())) {
+            return;
+        }
         databases.putIfAbsent(new Key(database, collected), new HostDatabase(database, false));
         wake.run();
     }
@@ -67,7 +108,7 @@ public final class Registry {
             return;
         }
         HostDatabase found = databases.get(new Key(database, null));
-        if (found != null || !isOwning(database)) {
+        if (found != null || !hooked.test(database.getClass()) || !isOwning(database)) {
             return;
         }
         HostDatabase added = new HostDatabase(database, true);
@@ -125,6 +166,9 @@ public final class Registry {
             return;
         }
         Key key = new Key(handle, collected);
+        if (watched.containsKey(key) || !hooked.test(handle.getClass())) { // in this order: many report each call
+            return;
+        }
         HostFamily family = new HostFamily(handle);
         if (watched.putIfAbsent(key, family.gate) == null) {
             found.families.add(family);
@@ -132,49 +176,81 @@ public final class Registry {
         }
     }
 
+    /** The database was opened read-only, or as a secondary instance, perhaps beside a writer of this process. */
+    public void readOnly(Object database) {
+        HostDatabase found = databases.get(new Key(database, null));
+        if (found != null) {
+            found.readOnly = true;
+        }
+    }
+
     /** The host begins to close a database; returns when no call of ours is under way. */
     public void closing(Object database) {
-        HostDatabase found = databases.remove(new Key(database, null));
+        HostDatabase found = probe(database).find(databases, database);
         if (found != null) {
-            found.gate.close();
-            gone.add(found);
+            found.gate.close(); // before all that may lack memory
+            if (databases.remove(new Key(database, null)) != null) {
+                gone.add(found);
+            }
             wake.run();
         }
     }
 
     /** The host disposes of an object; returns when no call of ours uses it. */
     public void disposing(Object object) {
-        Gate gate = watched.remove(new Key(object, null));
+        Gate gate = probe(object).find(watched, object);
         if (gate != null) {
             gate.close();
+            watched.remove(new Key(object, null));
         } else {
             closing(object);
         }
     }
 
+    /** One of several, so that the host's threads hardly ever wait for each other. */
+    private Probe probe(Object object) {
+        return probes[System.identityHashCode(object) & probes.length - 1];
+    }
+
     /**
      * The host begins to drop a column family, or a list of them: RocksDB would complain on stderr about a change of
-     * one that is dropped. All handles of it are left alone from now on.
+     * one that is dropped. All handles of it are left alone until the drop is over.
      */
     public void dropping(Object database, Object handles) {
+        gatesOf(database, handles).forEach(Gate::pause);
+    }
+
+    /** The drop is over: all handles of it are left alone from now on. */
+    public void dropped(Object database, Object handles) {
+        gatesOf(database, handles).forEach(Gate::close);
+        wake.run();
+    }
+
+    /** The drop failed: the column family is still there. */
+    public void kept(Object database, Object handles) {
+        gatesOf(database, handles).forEach(Gate::resume);
+    }
+
+    private List<Gate> gatesOf(Object database, Object handles) {
+        List<Gate> gates = new ArrayList<>();
         HostDatabase found = databases.get(new Key(database, null));
         if (found == null) {
-            return;
+            return gates;
         }
-        Collection<?> dropped = handles instanceof Collection<?> several ? several : List.of(handles);
-        for (Object handle : dropped) {
+        Collection<?> named = handles instanceof Collection<?> several ? several : List.of(handles);
+        for (Object handle : named) {
             Gate gate = watched.get(new Key(handle, null));
             if (gate != null) {
-                gate.close();
+                gates.add(gate);
             }
             int id = idOf(found, handle);
             for (HostFamily family : found.families) {
                 if (id > 0 && family.id == id) {
-                    family.gate.close();
+                    gates.add(family.gate);
                 }
             }
         }
-        wake.run();
+        return gates;
     }
 
     private static int idOf(HostDatabase database, Object handle) {
@@ -241,9 +317,10 @@ public final class Registry {
         releaseGone();
     }
 
-    /** At the end of the process: no call of ours begins any more. Waits at most that long for each under way. */
+    /** At the end of the process: no call of ours begins any more. Waits at most that long for those under way. */
     public void closeAll(long milliseconds) {
-        databases.values().forEach(each -> each.gate.closeWithin(milliseconds));
-        watched.values().forEach(each -> each.closeWithin(milliseconds));
+        List<Gate> gates = new ArrayList<>(watched.values());
+        databases.values().forEach(each -> gates.add(each.gate));
+        Gate.closeAll(gates, milliseconds);
     }
 }

@@ -38,6 +38,7 @@ final class RocksApi {
     private final MethodHandle poolSize;
     private final MethodHandle setPoolSize;
     private final Map<String, Object> priorities = new LinkedHashMap<>();
+    private ThreadPools pools;
 
     /** Finds the classes in the loader. Throws ReflectiveOperationException where one has another shape. */
     RocksApi(ClassLoader loader) throws ReflectiveOperationException {
@@ -219,6 +220,14 @@ final class RocksApi {
             setLimiterRate.invoke(limiter, bytesPerS);
             return null;
         });
+    }
+
+    /** Returns the thread pools of the default Env, {@code Env.getDefault()}. */
+    synchronized ThreadPools pools(Object defaultEnv) {
+        if (pools == null) {
+            pools = new ThreadPools(this, defaultEnv);
+        }
+        return pools;
     }
 
     int poolSize(Object env, String pool) throws RocksError {

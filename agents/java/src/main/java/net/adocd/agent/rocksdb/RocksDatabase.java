@@ -1,6 +1,7 @@
 package net.adocd.agent.rocksdb;
 
 import java.io.IOException;
+import java.lang.ref.WeakReference;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -41,11 +42,12 @@ public final class RocksDatabase implements Database {
     private final HostDatabase host;
     private final RocksApi api;
     private final ThreadPools pools;
-    private final Object defaultHandle;
+    /** Weak: a handle keeps its database, which the host may forget. */
+    private WeakReference<Object> defaultHandle = new WeakReference<>(null);
     private final FamilyHandles handles;
     private final Path path;
     private final String identity;
-    private final boolean writable;
+    private final boolean locked;
     private final OptionsReader file;
     private final Catalogue catalogue;
     private final Path logPath;
@@ -64,17 +66,17 @@ public final class RocksDatabase implements Database {
     }
 
     /** Takes up a database that opened. Throws IOException if it cannot be served, for example without an IDENTITY. */
-    RocksDatabase(HostDatabase host, RocksApi api, ThreadPools pools, Object defaultHandle)
+    RocksDatabase(HostDatabase host, RocksApi api, ThreadPools pools)
             throws DatabaseClosedException, IOException, RocksApi.RocksError {
         this.host = host;
         this.api = api;
         this.pools = pools;
-        this.defaultHandle = defaultHandle;
+        inside(this::defaultHandle);
         this.handles = new FamilyHandles(host.families, api);
         this.path = HostFiles.canonical(Path.of(inside(api::path)));
         host.path = path;
         this.identity = Files.readString(path.resolve("IDENTITY"), StandardCharsets.UTF_8).strip();
-        this.writable = HostFiles.hasLock(path);
+        this.locked = HostFiles.hasLock(path);
         this.file = new OptionsReader(path);
         OptionsFile found = file.read(true);
         this.catalogue = LiveOptions.of(found);
@@ -85,7 +87,7 @@ public final class RocksDatabase implements Database {
         this.databaseWide = new FamilyMeasurements(api);
         this.countersAtOpen = host.options == null ? Map.of() : host.options.countersAtOpen();
         this.sequenceAtOpen = inside(api::sequence);
-        if (pools != null && writable) {
+        if (pools != null && isWritable()) {
             originalsOfPools.putAll(pools.originals());
         }
     }
@@ -106,22 +108,36 @@ public final class RocksDatabase implements Database {
         }
     }
 
-    /** Runs something with the handle of a column family, by name; {@code otherwise} where there is none. */
-    private <T> T insideFamily(String name, T otherwise, FamilyHandles.Use<T> work)
-            throws RocksApi.RocksError, DatabaseClosedException {
-        return name.equals(DEFAULT)
-            ? work.run(defaultHandle) : handles.with(handles.byName().get(name), otherwise, work);
+    private synchronized Object defaultHandle(Object db) throws RocksApi.RocksError {
+        Object handle = defaultHandle.get();
+        if (handle == null) {
+            handle = api.defaultHandle(db);
+            defaultHandle = new WeakReference<>(handle);
+        }
+        return handle;
     }
 
-    /** Returns the names of the column families that can be reached. */
-    private Set<String> reachable() throws DatabaseClosedException {
+    /** The LOCK that this process holds may be that of another instance. */
+    private boolean isWritable() {
+        return locked && !host.readOnly;
+    }
+
+    /** Runs something with the handle of a column family, by name; {@code otherwise} where there is none. */
+    private <T> T insideFamily(Object db, String name, T otherwise, FamilyHandles.Use<T> work)
+            throws RocksApi.RocksError, DatabaseClosedException {
+        return name.equals(DEFAULT)
+            ? work.run(defaultHandle(db)) : handles.with(handles.byName().get(name), otherwise, work);
+    }
+
+    /** Returns the column families that can be reached: RocksDB's ids by name. */
+    private Map<String, Integer> reachable() throws DatabaseClosedException {
+        Map<String, Integer> ids = new TreeMap<>(Map.of(DEFAULT, 0));
         try {
-            Set<String> names = new TreeSet<>(inside(db -> handles.byName()).keySet());
-            names.add(DEFAULT);
-            return names;
+            inside(db -> handles.byName()).forEach((name, family) -> ids.put(name, family.id));
         } catch (RocksApi.RocksError unreadable) {
-            return Set.of(DEFAULT);
+            return ids;
         }
+        return ids;
     }
 
     // --- what it is -------------------------------------------------------------------------------------------
@@ -161,7 +177,7 @@ public final class RocksDatabase implements Database {
     public Capabilities capabilities() {
         HostOptions options = host.options;
         String statistics = options == null ? "none" : options.statisticsLevel();
-        if (!writable) {
+        if (!isWritable()) {
             return new Capabilities(Set.of(), Set.of(), false, List.of(), statistics);
         }
         return new Capabilities(
@@ -172,7 +188,7 @@ public final class RocksDatabase implements Database {
     @Override
     public Map<String, Object> describe() throws DatabaseClosedException {
         Set<String> unseen = new TreeSet<>(file.read(false).columnFamilies().keySet());
-        unseen.removeAll(reachable());
+        unseen.removeAll(reachable().keySet());
         Map<String, Object> written = new LinkedHashMap<>();
         written.put("log_path", logPath.toString());
         written.put("wal_dir", walDir.toString());
@@ -187,16 +203,18 @@ public final class RocksDatabase implements Database {
         if (!isOpen()) {
             throw new DatabaseClosedException();
         }
+        // Before the file: values of an earlier column family must not count for a new one of its name.
+        Map<String, Integer> ids = reachable();
         OptionsFile found = file.read(fresh);
+        ids.keySet().retainAll(found.columnFamilies().keySet());
         OptionState state = new OptionState();
-        Set<String> names = reachable();
-        names.retainAll(found.columnFamilies().keySet());
+        state.familyIds.putAll(ids);
         Set<String> shown = new TreeSet<>(LiveOptions.DECIDING);
-        shown.addAll(writable ? catalogue.columnFamily().keySet() : Set.of());
-        names.forEach(name -> state.columnFamilies.put(name, only(found.columnFamilies().get(name), shown)));
+        shown.addAll(isWritable() ? catalogue.columnFamily().keySet() : Set.of());
+        ids.keySet().forEach(name -> state.columnFamilies.put(name, only(found.columnFamilies().get(name), shown)));
         state.database.putAll(only(found.database(), catalogue.database().keySet()));
-        state.limiterBytesPerS = writable ? limiterRate() : null;
-        if (pools != null && writable) {
+        state.limiterBytesPerS = isWritable() ? limiterRate() : null;
+        if (pools != null && isWritable()) {
             try {
                 state.threadPools.putAll(inside(db -> pools.sizes()));
             } catch (RocksApi.RocksError unreadable) {
@@ -239,8 +257,8 @@ public final class RocksDatabase implements Database {
     }
 
     private void lookAt(Object db) throws RocksApi.RocksError {
-        boolean stopped = api.longProperty(db, defaultHandle, STOPPED) > 0;
-        boolean delayed = api.longProperty(db, defaultHandle, DELAYED_RATE) > 0;
+        boolean stopped = api.longProperty(db, defaultHandle(db), STOPPED) > 0;
+        boolean delayed = api.longProperty(db, defaultHandle(db), DELAYED_RATE) > 0;
         stalls.look(System.nanoTime() / 1e9, stopped, delayed);
     }
 
@@ -271,10 +289,11 @@ public final class RocksDatabase implements Database {
         return written;
     }
 
-    private Map<String, Object> properties(Object db) {
+    private Map<String, Object> properties(Object db) throws RocksApi.RocksError {
+        Object handle = defaultHandle(db);
         Map<String, Object> found = new LinkedHashMap<>();
         for (String name : PROPERTIES) {
-            Long value = databaseWide.number(db, defaultHandle, name);
+            Long value = databaseWide.number(db, handle, name);
             if (value != null) {
                 found.put(name, value);
             }
@@ -284,19 +303,18 @@ public final class RocksDatabase implements Database {
 
     private Map<String, Object> measureFamilies(OptionsFile options) throws DatabaseClosedException {
         Map<String, Object> found = new LinkedHashMap<>();
-        Set<String> names = reachable();
-        families.keySet().retainAll(names);
-        for (String name : names) {
+        Map<String, Integer> ids = reachable();
+        families.keySet().retainAll(ids.keySet());
+        for (String name : ids.keySet()) {
             Map<String, String> values = options.columnFamilies().get(name);
             if (values == null) {
                 continue;
             }
             int levels = Integer.parseInt(values.getOrDefault("num_levels", "7"));
-            Integer id = handles.id(name);
             try {
                 FamilyMeasurements reader = families.computeIfAbsent(name, added -> new FamilyMeasurements(api));
-                Map<String, Object> family = inside(db -> insideFamily(name, null,
-                    handle -> reader.read(db, handle, id, levels, System.nanoTime() / 1e9)));
+                Map<String, Object> family = inside(db -> insideFamily(db, name, null,
+                    handle -> reader.read(db, handle, ids.get(name), levels, System.nanoTime() / 1e9)));
                 if (family != null) {
                     found.put(name, family);
                 }
@@ -323,7 +341,8 @@ public final class RocksDatabase implements Database {
         Map<String, Object> found = new HashMap<>();
         StatisticsText.COUNTERS.keySet().forEach(name -> found.put(name, null));
         found.put("writes", inside(api::sequence) - sequenceAtOpen);
-        found.put("stall_micros", inside(db -> stallMicros(api.textProperty(db, defaultHandle, "rocksdb.dbstats"))));
+        found.put("stall_micros", inside(
+            db -> stallMicros(api.textProperty(db, defaultHandle(db), "rocksdb.dbstats"))));
         return found;
     }
 
@@ -343,7 +362,7 @@ public final class RocksDatabase implements Database {
             return null;
         }
         try {
-            return inside(db -> insideFamily(columnFamily, null,
+            return inside(db -> insideFamily(db, columnFamily, null,
                 handle -> new FamilyMeasurements(api).number(db, handle, name)));
         } catch (RocksApi.RocksError unreadable) {
             return null;
@@ -351,6 +370,15 @@ public final class RocksDatabase implements Database {
     }
 
     // --- changes ----------------------------------------------------------------------------------------------
+
+    @Override
+    public String obstacle(Change change) {
+        if (change instanceof Change.Family family && handles.isBeingDropped(family.columnFamily())) {
+            return "the program is dropping column family " + family.columnFamily();
+        }
+        return change instanceof Change.Family || change instanceof Change.Database
+            ? HostFiles.lackOfSpace(List.of(path, logPath.getParent())) : null;
+    }
 
     @Override
     public String call(Change change) throws DatabaseClosedException {
@@ -364,7 +392,7 @@ public final class RocksDatabase implements Database {
     private String callInside(Object db, Change change) throws RocksApi.RocksError, DatabaseClosedException {
         if (change instanceof Change.Family family) {
             String name = family.columnFamily();
-            return insideFamily(name, "Column family " + name + " is gone.", handle -> {
+            return insideFamily(db, name, "Column family " + name + " is gone.", handle -> {
                 api.setOptions(db, handle, family.options());
                 return null;
             });

@@ -41,6 +41,9 @@ public interface Database {
     /** Returns a column family's integer property, null where it cannot be read. */
     Long propertyValue(String columnFamily, String name) throws DatabaseClosedException;
 
+    /** Returns what a change must not be made before, in words that follow "Not executed:"; null if nothing. */
+    String obstacle(Change change);
+
     /** Makes one call into RocksDB; returns RocksDB's words if it fails, else null. */
     String call(Change change) throws DatabaseClosedException;
 

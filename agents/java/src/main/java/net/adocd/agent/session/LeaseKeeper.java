@@ -19,7 +19,7 @@ final class LeaseKeeper {
         Long propertyValue(String columnFamily, String name) throws DatabaseClosedException;
 
         /** Executes the change of a restore step; returns RocksDB's words if it fails, else null. */
-        String undo(Change change) throws DatabaseClosedException;
+        String undo(Change change) throws DatabaseClosedException, NotNowException;
 
         /** Makes the current values the originals; nothing else is executed meanwhile. */
         void adoptOriginals() throws DatabaseClosedException;
@@ -27,6 +27,7 @@ final class LeaseKeeper {
 
     /** Interval of checks for expiry and conditions (s); the contract requires one a second. */
     private static final double LOOK_S = 0.2;
+    private static final long LOOK_MS = 200;
     /** Most attempts for a restore step that cannot even be tried. */
     private static final int TRIES = 5;
 
@@ -187,23 +188,19 @@ final class LeaseKeeper {
         }
     }
 
+    /** Whatever is thrown, the thread goes on: there is no other one that would restore. */
     private void run() {
         while (true) {
-            PlanStep step = nextStep();
-            if (step == null) {
-                return;
-            }
-            boolean tried;
             try {
-                tried = tryStep(step);
-            } catch (DatabaseClosedException ending) {
-                tried = false;
-            }
-            if (!tried) {
-                locked(() -> {
-                    nap(LOOK_S);
-                    return null;
-                });
+                PlanStep step = nextStep();
+                if (step == null) {
+                    return;
+                }
+                if (!tryStep(step)) {
+                    AgentThread.pause(LOOK_MS);
+                }
+            } catch (Throwable passing) { // NOPMD: the database is about to close, or the heap is full for a moment
+                AgentThread.pause(LOOK_MS);
             }
         }
     }
@@ -235,11 +232,18 @@ final class LeaseKeeper {
         }
     }
 
-    /** Executes a step; false if it must be tried again. A step that keeps failing to run counts as failed. */
+    /**
+     * Executes a step; false if it must be tried again. A step that keeps failing to run counts as failed, but not for
+     * lack of memory, which passes: the changed values would stay.
+     */
     private boolean tryStep(PlanStep step) throws DatabaseClosedException {
         try {
-            restoreStep(step);
-        } catch (RuntimeException error) {
+            if (!restoreStep(step)) {
+                return false;
+            }
+        } catch (OutOfMemoryError passing) {
+            return false;
+        } catch (RuntimeException | Error error) {
             failedTries++;
             if (failedTries < TRIES) {
                 return false;
@@ -254,9 +258,9 @@ final class LeaseKeeper {
     private PlanStep dueStep() {
         try {
             return machine.due(subject::propertyValue);
-        } catch (DatabaseClosedException ending) {
+        } catch (DatabaseClosedException | OutOfMemoryError passing) {
             return null;
-        } catch (RuntimeException error) {
+        } catch (RuntimeException | Error error) {
             failedTries++;
             try {
                 return failedTries < TRIES ? null : machine.due((family, name) -> null);
@@ -266,12 +270,20 @@ final class LeaseKeeper {
         }
     }
 
-    private void restoreStep(PlanStep step) throws DatabaseClosedException {
+    /** Executes a step if it is still due; false if it has to wait. */
+    private boolean restoreStep(PlanStep step) throws DatabaseClosedException {
         executing.lock();
         try {
             if (locked(() -> machine.isDue(step))) {
                 book(step, subject.undo(step.change()));
             }
+            return true;
+        } catch (NotNowException waiting) {
+            locked(() -> {
+                machine.waits(step, waiting.getMessage());
+                return null;
+            });
+            return false;
         } finally {
             executing.unlock();
         }

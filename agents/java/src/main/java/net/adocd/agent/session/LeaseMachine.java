@@ -208,6 +208,14 @@ public final class LeaseMachine {
         return state.equals("running") && steps.peekFirst() == step;
     }
 
+    /** Notes that this step from {@code due} has to wait, and for what. */
+    public void waits(PlanStep step, String missing) {
+        if (isDue(step)) {
+            state = "waiting";
+            waitingFor = missing;
+        }
+    }
+
     /** Notes that a step was executed, with its error or null. */
     public void done(PlanStep step, String error) {
         String words = step.change().describe();
@@ -215,10 +223,10 @@ public final class LeaseMachine {
         if (steps.peekFirst() != step) { // the plan was dropped or replaced meanwhile
             return;
         }
-        steps.removeFirst();
         if (error != null) {
             errors.add(words + ": " + error);
         }
+        steps.removeFirst(); // last: the lines above can lack memory, and the step is then booked once more
         if (!steps.isEmpty()) {
             return;
         }

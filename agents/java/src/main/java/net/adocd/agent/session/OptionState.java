@@ -8,6 +8,8 @@ import java.util.TreeMap;
 public final class OptionState {
     /** By column family, by option. */
     public final Map<String, Map<String, String>> columnFamilies = new TreeMap<>();
+    /** RocksDB's ids of the column families by name: one that was dropped and created again has another. */
+    public final Map<String, Integer> familyIds = new TreeMap<>();
     /** By option. */
     public final Map<String, String> database = new TreeMap<>();
     /** Null without a limiter. */

@@ -31,9 +31,11 @@ public final class Session implements LeaseKeeper.Subject {
     private final AtomicInteger changesInFlight = new AtomicInteger();
     /** Options that this session's leases changed and that are not restored yet. */
     private final Set<OptionName> leased = new HashSet<>();
-    /** Options whose call failed: the value may be in use all the same. */
+    /** Options whose call failed, or whose value is not read back: it may be in use all the same. */
     private final Set<OptionName> unsure = new HashSet<>();
     private final OptionState originals;
+    /** The ids of the column families that the restore plan is about; guarded by {@code executing}. */
+    private Map<String, Integer> planned = Map.of();
     private volatile boolean closed;
 
     /**
@@ -65,8 +67,8 @@ public final class Session implements LeaseKeeper.Subject {
             if (closed) {
                 return;
             }
+            changed = new TreeSet<>(leased); // first: it can lack memory, and the close is then tried again
             closed = true;
-            changed = new TreeSet<>(leased);
         }
         snapshots.close();
         keeper.close();
@@ -144,14 +146,19 @@ public final class Session implements LeaseKeeper.Subject {
         synchronized (lock) {
             Map<String, Map<String, String>> known = originals.columnFamilies;
             for (String family : new ArrayList<>(known.keySet())) {
-                if (!current.columnFamilies.containsKey(family)) {
+                Integer id = current.familyIds.get(family);
+                // Ids rise: a higher one is that of another column family, which was created after a drop.
+                if (id == null || id > originals.familyIds.getOrDefault(family, -1)) {
                     known.remove(family);
                     leased.removeIf(each -> isOf(each, family));
                     unsure.removeIf(each -> isOf(each, family));
                 }
             }
-            current.columnFamilies.forEach(
-                (family, values) -> known.computeIfAbsent(family, added -> new LinkedHashMap<>(values)));
+            current.columnFamilies.forEach((family, values) -> {
+                if (known.putIfAbsent(family, new LinkedHashMap<>(values)) == null) {
+                    originals.familyIds.put(family, current.familyIds.get(family));
+                }
+            });
         }
         return current;
     }
@@ -174,8 +181,9 @@ public final class Session implements LeaseKeeper.Subject {
         try {
             keeper.require(request.holder(), request.epoch());
             keeper.adoptIfDue();
-            check(request);
+            Map<String, Integer> ids = check(request).familyIds;
             keeper.arm(request.holder(), request.epoch(), request.plan());
+            planned = ids;
             steps = executeAll(request);
         } finally {
             executing.unlock();
@@ -187,7 +195,7 @@ public final class Session implements LeaseKeeper.Subject {
         return Map.of("steps", steps);
     }
 
-    private void check(ChangeRequest request) throws DatabaseClosedException {
+    private OptionState check(ChangeRequest request) throws DatabaseClosedException {
         OptionState current = current(true);
         ChangeCheck check = new ChangeCheck(current, database.capabilities(), database.catalogue());
         request.changes().forEach(check::change);
@@ -197,6 +205,7 @@ public final class Session implements LeaseKeeper.Subject {
             check.condition(step, readable);
         }
         ChangeCheck.plan(request.plan(), request.changes(), mustRestore(current));
+        return current;
     }
 
     private List<Map<String, Object>> executeAll(ChangeRequest request) {
@@ -229,7 +238,9 @@ public final class Session implements LeaseKeeper.Subject {
         return steps;
     }
 
-    private record Executed(String outcome, double elapsedS, String error, Map<String, String> readBack) {
+    /** {@code obstacle} tells what a change has to wait for that was not made; else null. */
+    private record Executed(
+            String outcome, double elapsedS, String error, Map<String, String> readBack, String obstacle) {
         Map<String, Object> asJson() {
             Map<String, Object> written = new LinkedHashMap<>();
             written.put("outcome", outcome);
@@ -241,10 +252,10 @@ public final class Session implements LeaseKeeper.Subject {
     }
 
     private static Map<String, Object> failed(String error) {
-        return new Executed("error", 0.0, error, Map.of()).asJson();
+        return new Executed("error", 0.0, error, Map.of(), null).asJson();
     }
 
-    /** Makes one call, unless every value is already in force, and reads back the result. */
+    /** Makes one call, unless every value is already in force or it must not be made now, and reads back the result. */
     private Executed execute(Change change, boolean repeat) throws DatabaseClosedException {
         if (isClosed()) {
             throw new DatabaseClosedException();
@@ -252,28 +263,42 @@ public final class Session implements LeaseKeeper.Subject {
         double startedS = clock.getAsDouble();
         OptionState before = current(true);
         Map<OptionName, String> targets = change.wanted();
-        boolean there;
-        synchronized (lock) {
-            there = !repeat && targets.entrySet().stream().allMatch(
-                each -> each.getValue().equals(before.get(each.getKey())) && !unsure.contains(each.getKey()));
-            if (!there) {
+        boolean there = !repeat && isThere(targets, before);
+        String obstacle = there ? null : database.obstacle(change);
+        String error = obstacle == null ? null : "Not executed: " + obstacle + ".";
+        OptionState after = before;
+        if (!there && obstacle == null) {
+            synchronized (lock) {
                 leased.addAll(targets.keySet());
                 unsure.addAll(targets.keySet());
             }
-        }
-        String error = null;
-        OptionState after = before;
-        if (!there) {
             error = database.call(change);
-            if (error == null) {
-                synchronized (lock) {
-                    unsure.removeAll(targets.keySet());
-                }
-            }
             after = current(true);
+            forgetDoubts(error == null ? targets : Map.of(), after);
         }
         String outcome = there ? "unchanged" : error == null ? "applied" : "error";
-        return new Executed(outcome, clock.getAsDouble() - startedS, error, after.readBack(change));
+        return new Executed(outcome, clock.getAsDouble() - startedS, error, after.readBack(change), obstacle);
+    }
+
+    private boolean isThere(Map<OptionName, String> targets, OptionState current) {
+        synchronized (lock) {
+            return targets.entrySet().stream().allMatch(
+                each -> each.getValue().equals(current.get(each.getKey())) && !unsure.contains(each.getKey()));
+        }
+    }
+
+    /**
+     * A value is certain when RocksDB took it and it is read back. RocksDB may say OK though it could not write its
+     * OPTIONS file, as RocksDB 6 and 7 do by default (fail_if_options_file_error): that then has the values of before.
+     */
+    private void forgetDoubts(Map<OptionName, String> taken, OptionState readBack) {
+        synchronized (lock) {
+            taken.forEach((name, value) -> {
+                if (value.equals(readBack.get(name))) {
+                    unsure.remove(name);
+                }
+            });
+        }
     }
 
     /** Returns the options that differ from their originals, or may, because of this session's leases. */
@@ -299,8 +324,18 @@ public final class Session implements LeaseKeeper.Subject {
 
     /** An option back at its original counts as the host's own again. */
     @Override
-    public String undo(Change change) throws DatabaseClosedException {
+    public String undo(Change change) throws DatabaseClosedException, NotNowException {
+        if (change instanceof Change.Family family) {
+            String where = family.columnFamily();
+            Integer id = current(true).familyIds.get(where);
+            if (id == null || !id.equals(planned.get(where))) { // or another one has that name by now
+                return "Column family " + where + " is gone.";
+            }
+        }
         Executed step = execute(change, false);
+        if (step.obstacle != null) {
+            throw new NotNowException(step.obstacle);
+        }
         synchronized (lock) {
             for (OptionName each : change.wanted().keySet()) {
                 String value = step.readBack.get(each.option());

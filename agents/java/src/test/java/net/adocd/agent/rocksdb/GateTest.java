@@ -3,9 +3,11 @@ package net.adocd.agent.rocksdb;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 class GateTest {
@@ -55,16 +57,30 @@ class GateTest {
     }
 
     @Test
-    void theEndOfTheProcessWaitsOnlyAMoment() {
+    void anInterruptDoesNotLetTheHostGoOn() throws InterruptedException {
         Gate gate = new Gate();
-        Thread caller = new Thread(gate::enter); // ends inside
-        caller.start();
-        try {
-            caller.join();
-        } catch (InterruptedException stop) {
-            Thread.currentThread().interrupt();
-        }
-        gate.closeWithin(10);
-        assertFalse(gate.enter());
+        assertTrue(gate.enter());
+        AtomicInteger interrupts = new AtomicInteger();
+        Thread closer = new Thread(() -> {
+            gate.close();
+            interrupts.addAndGet(Thread.interrupted() ? 1 : 0);
+        });
+        closer.start();
+        closer.interrupt();
+        closer.join(50);
+        assertTrue(closer.isAlive());
+        gate.leave();
+        closer.join();
+        assertTrue(interrupts.get() == 1, "the host sees its interrupt");
+    }
+
+    @Test
+    void theEndOfTheProcessWaitsOnlyAMomentHoweverManyAreBusy() {
+        List<Gate> gates = Stream.generate(Gate::new).limit(20).toList();
+        gates.forEach(Gate::enter); // and nobody leaves
+        long beganNs = System.nanoTime();
+        Gate.closeAll(gates, 100);
+        assertTrue(System.nanoTime() - beganNs < 1_000_000_000L, "one wait for all");
+        gates.forEach(each -> assertFalse(each.enter()));
     }
 }

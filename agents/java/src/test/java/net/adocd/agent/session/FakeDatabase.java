@@ -1,0 +1,114 @@
+package net.adocd.agent.session;
+
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+
+/** A database with one live option and the column families "default" and "more". */
+final class FakeDatabase implements Database {
+    static final String OPTION = "write_buffer_size";
+
+    /** What the OPTIONS file has. */
+    final OptionState file = new OptionState();
+    /** What was called, "FAMILY=VALUE" each. */
+    final List<String> calls = new ArrayList<>();
+    /** Whether a change gets into the OPTIONS file. */
+    volatile boolean writesOptions = true;
+    /** What changes have to wait for. */
+    volatile String obstacle;
+    private int lastId;
+
+    FakeDatabase(String value) {
+        create("default", value);
+        create("more", value);
+    }
+
+    /** Creates a column family, in the place of one of that name if there is one. */
+    synchronized void create(String family, String value) {
+        file.columnFamilies.put(family, new TreeMap<>(Map.of(OPTION, value)));
+        file.familyIds.put(family, lastId++);
+    }
+
+    @Override
+    public String path() {
+        return "/db";
+    }
+
+    @Override
+    public String identity() {
+        return "identity";
+    }
+
+    @Override
+    public double openedMonotonicS() {
+        return 0;
+    }
+
+    @Override
+    public Catalogue catalogue() {
+        return new Catalogue(Map.of(OPTION, OptionKind.SIZE), Map.of(),
+            Map.of("column_family", Set.of(), "database", Set.of()), Map.of());
+    }
+
+    @Override
+    public boolean isOpen() {
+        return true;
+    }
+
+    @Override
+    public Capabilities capabilities() {
+        return new Capabilities(Set.of(OPTION), Set.of(), false, List.of(), "none");
+    }
+
+    @Override
+    public Map<String, Object> describe() {
+        return Map.of();
+    }
+
+    @Override
+    public synchronized OptionState readOptions(boolean fresh) {
+        OptionState read = new OptionState();
+        file.columnFamilies.forEach((name, values) -> read.columnFamilies.put(name, new TreeMap<>(values)));
+        read.familyIds.putAll(file.familyIds);
+        return read;
+    }
+
+    @Override
+    public OptionState readOriginals() {
+        return readOptions(true);
+    }
+
+    @Override
+    public Map<String, Object> measure() {
+        return Map.of();
+    }
+
+    @Override
+    public void look() { }
+
+    @Override
+    public Long propertyValue(String columnFamily, String name) {
+        return 0L;
+    }
+
+    @Override
+    public String obstacle(Change change) {
+        return obstacle;
+    }
+
+    @Override
+    public synchronized String call(Change change) {
+        Change.Family family = (Change.Family) change;
+        calls.add(family.columnFamily() + "=" + family.options().get(OPTION));
+        if (writesOptions) {
+            file.columnFamilies.get(family.columnFamily()).putAll(family.options());
+        }
+        return null;
+    }
+
+    @Override
+    public void end(Collection<OptionName> changed, OptionState originals) { }
+}
