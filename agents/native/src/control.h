@@ -74,7 +74,9 @@ class Control {
 
  private:
   bool BeginRestoreLocked();
-  void EmitLocked(const char* kind, std::string detail);
+  // `detail` makes the event's text.
+  template <typename Detail>
+  void EmitLocked(const char* kind, Detail detail) noexcept;
   void BookLocked(const Change& change, const StepResult& result);
 
   SessionEvents* const events_;

@@ -2,11 +2,14 @@
 // histograms and latency: values in, values out, time as an argument. Exit status 1 and a line for each expectation that failed.
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <ctime>
+#include <new>
 
 #include <rocksdb/statistics.h>
 
 #include "cf_stats.h"
+#include "control.h"
 #include "histograms.h"
 #include "host_safety.h"
 #include "lease.h"
@@ -23,6 +26,7 @@
 namespace {
 
 int g_failures = 0;
+thread_local bool g_no_memory = false;
 
 #define EXPECT(condition)                                                 \
   do {                                                                    \
@@ -104,6 +108,32 @@ void TestOriginals() {
   EXPECT(originals.ChangedOutsideDatabase().empty());
   originals.Observe(threads, "4");
   EXPECT(originals.ChangedOutsideDatabase().size() == 1 && originals.ChangedOutsideDatabase()[0].second == "1");
+}
+
+// A lease that ends while the host has no memory left: its events may be lost, its restore may not.
+void TestRestoreWithoutMemory() {
+  SessionEvents events;
+  ColumnFamilies families;
+  Control control(&events, &families);
+  const std::string holder = "whose name is longer than what a string keeps inside itself";
+  EXPECT(CodeOf(control.Hold(holder, std::nullopt, 5, 0)) == "");
+  const RestorePlan plan{{std::nullopt, FamilyChange("write_buffer_size", "64")}};
+  EXPECT(CodeOf(control.AcceptChange(holder, 1, {FamilyChange("write_buffer_size", "32")}, plan, 1)) == "");
+  const uint64_t before = events.last_sequence();
+  bool begun = false;
+  g_no_memory = true;
+  try {
+    begun = control.ExpireIfDue(6);
+  } catch (const std::bad_alloc&) {
+  }
+  g_no_memory = false;
+  EXPECT(begun && control.Status(6).restore.state == std::string("running"));
+  EXPECT(events.last_sequence() == before);
+  Event next;
+  next.kind = "flush_begin";
+  events.Add(next);
+  uint64_t lost = 0;
+  EXPECT(events.After(before, &lost).size() == 1 && lost == 0);
 }
 
 void TestRestore() {
@@ -382,12 +412,22 @@ void TestWriteTiming() {
 
 }  // namespace
 
+// So that an expectation can find out what an allocation that fails leaves behind. Inlined, GCC takes them for a mismatch.
+__attribute__((noinline)) void* operator new(size_t size) {
+  void* memory = g_no_memory ? nullptr : std::malloc(size ? size : 1);
+  if (!memory) throw std::bad_alloc();
+  return memory;
+}
+__attribute__((noinline)) void operator delete(void* memory) noexcept { std::free(memory); }
+__attribute__((noinline)) void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+
 int main() {
   // Computed by hand from the definition of FNV-1a.
   EXPECT(DatabaseId("h", "/p", "i") == "e4076b237ea81165");
   TestLease();
   TestOriginals();
   TestRestore();
+  TestRestoreWithoutMemory();
   TestStall();
   TestAwait();
   TestGate();
