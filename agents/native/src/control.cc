@@ -26,13 +26,18 @@ void Control::RecordOriginal(const OptionKey& key, const std::string& value) {
   originals_.Record(key, value);
 }
 
+void Control::SetByHost(const OptionKey& key, const std::string& value) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (lease_.last_epoch() == 0) originals_.SetByOwner(key, value);
+}
+
 void Control::ForgetColumnFamily(const std::string& column_family) {
   const std::lock_guard<std::mutex> lock(mutex_);
   originals_.ForgetColumnFamily(column_family);
   restore_.ForgetColumnFamily(column_family);
 }
 
-std::vector<KeyValue> Control::ChangedOutsideDatabase() const {
+std::vector<ChangedSetting> Control::ChangedOutsideDatabase() const {
   const std::lock_guard<std::mutex> lock(mutex_);
   return originals_.ChangedOutsideDatabase();
 }
@@ -145,6 +150,11 @@ void Control::BookLocked(const Change& change, const StepResult& result) {
 
 void Control::StepExecuted(const Change& change, const StepResult& result) {
   const std::lock_guard<std::mutex> lock(mutex_);
+  // The host may have changed the option since the open, and that is what a restore leads back to.
+  for (const auto& [key, value] : KeyValues(change)) {
+    const auto before = result.before.find(key.name);
+    if (before != result.before.end()) originals_.SetByOwner(key, before->second);
+  }
   BookLocked(change, result);
   if (result.outcome != StepResult::Outcome::kUnchanged) {
     EmitLocked("options_changed", [&] { return Outcome(change, result); });

@@ -20,7 +20,7 @@ struct StepResult {
   Outcome outcome = Outcome::kError;
   double elapsed_s = 0;
   std::optional<std::string> error;
-  OptionMap read_back;
+  OptionMap before, read_back;  // of the options that the change names
   std::optional<std::string> lacks_room;  // not executed because the disk is too full: a restore waits
   bool target_gone = false;  // the database or column family is closed or dropped: there is nothing to restore
 };
@@ -41,7 +41,10 @@ class Control {
 
   void RecordOriginal(const OptionKey& key, const std::string& value);
   void ForgetColumnFamily(const std::string& column_family);
-  std::vector<KeyValue> ChangedOutsideDatabase() const;
+  std::vector<ChangedSetting> ChangedOutsideDatabase() const;
+  // What the host sets before the first lease is the original. A later SetOptions may be our own, and each change reads
+  // what it finds anyway.
+  void SetByHost(const OptionKey& key, const std::string& value);
   OptionMap OriginalsOf(Scope scope, const std::string& owner) const;
 
   std::variant<Lease, Problem> Hold(const std::string& holder, std::optional<int64_t> epoch, double ttl_s,

@@ -37,7 +37,7 @@ StepResult Run(const Session& session, const Change& change, bool repeat, const 
   StepResult result;
   const double begun_s = MonotonicSeconds();
   const OptionMap before = read();
-  result.read_back = Named(before, change);
+  result.before = result.read_back = Named(before, change);
   if (!repeat && AllThere(result.read_back, change)) {
     result.outcome = StepResult::Outcome::kUnchanged;
   } else if (const auto why = TriggersOutOfOrder(before, change)) {

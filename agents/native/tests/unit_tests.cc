@@ -107,7 +107,54 @@ void TestOriginals() {
   originals.Record(threads, "1");
   EXPECT(originals.ChangedOutsideDatabase().empty());
   originals.Observe(threads, "4");
-  EXPECT(originals.ChangedOutsideDatabase().size() == 1 && originals.ChangedOutsideDatabase()[0].second == "1");
+  const auto outside = originals.ChangedOutsideDatabase();
+  EXPECT(outside.size() == 1 && outside[0].original == "1" && outside[0].written == "4");
+}
+
+void TestOriginalsOfTheOwner() {
+  Originals originals;
+  const auto is_open = [](const std::string&) { return true; };
+  const OptionKey off{Scope::kColumnFamily, "default", "disable_auto_compactions"};
+  originals.Record(off, "true");
+  originals.SetByOwner(off, "false");  // what TransactionDB::Open does after the agent has seen the open
+  EXPECT(originals.values().at(off) == "false");
+  originals.Observe(off, "true");
+  EXPECT(originals.FirstUncovered({}, {}, is_open).has_value());
+  originals.SetByOwner(off, "true");  // it is what our lease has set
+  EXPECT(originals.values().at(off) == "false");
+  originals.Observe(off, "false");
+  EXPECT(!originals.FirstUncovered({}, {}, is_open));
+  originals.SetByOwner(off, "true");  // the owner again: nothing of ours is in force
+  EXPECT(originals.values().at(off) == "true");
+  originals.ForgetColumnFamily("default");
+  originals.SetByOwner(off, "false");
+  EXPECT(originals.values().empty());
+}
+
+// The steps before a lease changes an option, as the agent meets them.
+void TestControlTakesWhatItFinds() {
+  SessionEvents events;
+  ColumnFamilies families;
+  int host = 0;
+  families.Add("default", 0, reinterpret_cast<rocksdb::ColumnFamilyHandle*>(&host));
+  Control control(&events, &families);
+  const OptionKey size{Scope::kColumnFamily, "default", "write_buffer_size"};
+  control.RecordOriginal(size, "64");
+  control.SetByHost(size, "1");
+  EXPECT(control.OriginalsOf(Scope::kColumnFamily, "default").at("write_buffer_size") == "1");
+  EXPECT(CodeOf(control.Hold("h", std::nullopt, 5, 0)) == "");
+  control.SetByHost(size, "2");  // may be the agent's own call by now
+  EXPECT(control.OriginalsOf(Scope::kColumnFamily, "default").at("write_buffer_size") == "1");
+  const Change change = FamilyChange("write_buffer_size", "64");
+  const RestorePlan plan{{std::nullopt, FamilyChange("write_buffer_size", "2")}};
+  EXPECT(CodeOf(control.AcceptChange("h", 1, {change}, plan, 1)) == "");
+  StepResult result;
+  result.outcome = StepResult::Outcome::kApplied;
+  result.before = {{"write_buffer_size", "2"}};
+  result.read_back = {{"write_buffer_size", "64"}};
+  control.StepExecuted(change, result);
+  EXPECT(control.OriginalsOf(Scope::kColumnFamily, "default").at("write_buffer_size") == "2");
+  EXPECT(CodeOf(control.AcceptChange("h", 1, {}, {}, 1)) == "plan_incomplete");
 }
 
 // A lease that ends while the host has no memory left: its events may be lost, its restore may not.
@@ -426,6 +473,8 @@ int main() {
   EXPECT(DatabaseId("h", "/p", "i") == "e4076b237ea81165");
   TestLease();
   TestOriginals();
+  TestOriginalsOfTheOwner();
+  TestControlTakesWhatItFinds();
   TestRestore();
   TestRestoreWithoutMemory();
   TestStall();
