@@ -194,7 +194,7 @@ bool Applier::ExecuteRestoreStep(Session& session) {
   }
   session.control.RestoreRuns(pending->plan_number);
   const StepResult result = step.target_dropped ? Gone("Column family '" + step.change.column_family + "' is gone.")
-                                                : Execute(session, step.change, /*repeat=*/false);
+                                                : ExecuteWhatFits(session, step.change);
   if (result.lacks_room) {
     session.control.RestoreWaits(pending->plan_number, *result.lacks_room);
     return true;

@@ -22,6 +22,8 @@ struct StepResult {
   std::optional<std::string> error;
   OptionMap before, read_back;  // of the options that the change names
   std::optional<std::string> lacks_room;  // not executed because the disk is too full: a restore waits
+  // Not executed because of these options, whose values do not go together: a restore sets the others.
+  std::vector<std::string> at_odds;
   bool target_gone = false;  // the database or column family is closed or dropped: there is nothing to restore
 };
 

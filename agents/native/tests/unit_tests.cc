@@ -313,6 +313,12 @@ void TestBodies() {
   EXPECT(CodeOf(ParseChangeRequest(head + R"({"scope":"thread_pool","pool":"low","threads":0}]})")) == "bad_request");
   EXPECT(CodeOf(ParseChangeRequest(head + R"({"scope":"database","options":{"a":1}}]})")) == "bad_request");
   EXPECT(CodeOf(ParseChangeRequest(head + "]}")) == "bad_request");
+  const auto waits = [](const char* below) {
+    const std::string change = R"({"scope":"thread_pool","pool":"low","threads":2})";
+    return ParseChangeRequest(R"({"holder":"h","epoch":1,"changes":[)" + change + R"(],"restore_plan":[{"change":)" + change +
+                              R"(,"when":{"column_family":"default","property":"p","below":)" + below + "}}]}");
+  };
+  EXPECT(CodeOf(waits("1")) == "" && CodeOf(waits("0")) == "bad_request" && CodeOf(waits("-1")) == "bad_request");
   const std::string limiter = R"({"scope":"rate_limiter","bytes_per_s":1}])";
   EXPECT(!std::get<ChangeRequest>(ParseChangeRequest(head + limiter + "}")).repeat);
   EXPECT(std::get<ChangeRequest>(ParseChangeRequest(head + limiter + R"(,"repeat":true})")).repeat);
@@ -332,6 +338,12 @@ void TestOptionValues() {
   EXPECT(family("write_buffer_size", "007") == "bad_value" && family("num_levels", "5") == "not_live");
   EXPECT(family("nope", "1") == "no_such_option" && family("max_background_jobs", "2") == "no_such_option");
   EXPECT(family("max_bytes_for_level_multiplier", "8.000000") == "");
+  for (const char* trigger : {"level0_stop_writes_trigger", "level0_slowdown_writes_trigger"}) {
+    EXPECT(family(trigger, "0") == "bad_value" && family(trigger, "-1") == "bad_value" && family(trigger, "1") == "");
+  }
+  EXPECT(family("max_write_buffer_number", "1") == "bad_value" && family("max_write_buffer_number", "2") == "");
+  EXPECT(family("max_bytes_for_level_base", "0") == "bad_value" && family("max_bytes_for_level_base", "1") == "");
+  EXPECT(family("max_bytes_for_level_base", "18446744073709551615") == "");
   const auto database = [&](const char* name, const char* value) {
     return CodeOf(catalogue.Check(Scope::kDatabase, name, value));
   };
@@ -351,16 +363,26 @@ void TestOptionValues() {
 
 void TestHostSafety() {
   EXPECT(!LackOfSpace({"/", "/proc", "/no/such/directory"}));
-  const OptionMap current{{"level0_file_num_compaction_trigger", "4"}, {"level0_slowdown_writes_trigger", "20"}};
-  EXPECT(!TriggersOutOfOrder(current, FamilyChange("level0_file_num_compaction_trigger", "20")));
-  EXPECT(TriggersOutOfOrder(current, FamilyChange("level0_file_num_compaction_trigger", "21")));
-  EXPECT(TriggersOutOfOrder(current, FamilyChange("level0_slowdown_writes_trigger", "3")));
-  EXPECT(TriggersOutOfOrder(current, FamilyChange("level0_slowdown_writes_trigger", "-1")));
+  const char* const trigger = "level0_file_num_compaction_trigger";
+  const OptionMap current{{trigger, "4"},
+                          {"level0_slowdown_writes_trigger", "20"},
+                          {"level0_stop_writes_trigger", "36"},
+                          {"max_write_buffer_number", "6"},
+                          {"min_write_buffer_number_to_merge", "2"}};
+  EXPECT(!FindConflict(current, FamilyChange(trigger, "20")));
+  EXPECT(FindConflict(current, FamilyChange(trigger, "21")));
+  EXPECT(FindConflict(current, FamilyChange("level0_slowdown_writes_trigger", "3")));
+  EXPECT(FindConflict(current, FamilyChange("level0_slowdown_writes_trigger", "-1")));
+  EXPECT(!FindConflict(current, FamilyChange("level0_stop_writes_trigger", "4")));
+  const auto conflict = FindConflict(current, FamilyChange("level0_stop_writes_trigger", "3"));
+  EXPECT(conflict && conflict->options == (std::vector<std::string>{trigger, "level0_stop_writes_trigger"}));
+  EXPECT(!FindConflict(current, FamilyChange("max_write_buffer_number", "3")));
+  EXPECT(FindConflict(current, FamilyChange("max_write_buffer_number", "2")));
   Change both = FamilyChange("level0_slowdown_writes_trigger", "3");
-  both.options["level0_file_num_compaction_trigger"] = "3";
-  EXPECT(!TriggersOutOfOrder(current, both));
-  const OptionMap by_the_host{{"level0_file_num_compaction_trigger", "9"}, {"level0_slowdown_writes_trigger", "8"}};
-  EXPECT(!TriggersOutOfOrder(by_the_host, FamilyChange("write_buffer_size", "1")));
+  both.options[trigger] = "3";
+  EXPECT(!FindConflict(current, both));
+  const OptionMap by_the_host{{trigger, "9"}, {"level0_slowdown_writes_trigger", "8"}};
+  EXPECT(!FindConflict(by_the_host, FamilyChange("write_buffer_size", "1")));
 }
 
 void TestCfStats() {
