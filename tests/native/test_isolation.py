@@ -93,6 +93,33 @@ def test_a_run_directory_whose_path_is_too_long(observed: Run, directory: Path) 
     one_sentence(observed(ADOCD_RUN_DIR=str(long)), "ADOCD_RUN_DIR")
 
 
+def test_a_daemon_that_has_closed_its_standard_error(
+    native_agent_library: Path, native_programs: Path, directory: Path
+) -> None:
+    """The database's first file gets descriptor 2 then: the agent's line must not end up in it."""
+    env = environment(native_agent_library, Path("/nonexistent/run"))
+    with Program(["/bin/sh", "-c", 'exec "$0" 2>&-', str(native_programs / "lifecycle")], env) as host:
+        host.ask("open", directory / "db")
+        host.ask("put", directory / "db", 10)
+        assert Path(f"/proc/{host.pid}/fd/2").readlink().is_relative_to(directory.resolve()), "the test shows nothing"
+        host.ask("close", directory / "db")
+        host.send("quit")
+        assert host.finish() == 0
+    assert [file.name for file in (directory / "db").iterdir() if b"adocd agent:" in file.read_bytes()] == []
+
+
+def test_a_standard_error_that_nobody_reads(native_agent_library: Path, native_programs: Path, directory: Path) -> None:
+    """Writing to it is SIGPIPE, which ends a program that does not ignore it."""
+    env = environment(native_agent_library, Path("/nonexistent/run"))
+    # The pipe's reader ends before the program begins.
+    script = 'exec 2> >(exit 0); wait $!; exec "$0"'
+    with Program(["/bin/bash", "-c", script, str(native_programs / "lifecycle")], env) as host:
+        host.ask("open", directory / "db")
+        host.ask("put", directory / "db", 10)
+        host.send("quit")
+        assert host.finish() == 0
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become somebody else")
 def test_a_run_directory_that_may_not_be_written(
     native_agent_library: Path, native_programs: Path, directory: Path, run_dir: Path

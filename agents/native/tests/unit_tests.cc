@@ -1,10 +1,12 @@
 // Lease, restore plan, originals, stall condition, query, request bodies, option values, column family statistics,
-// histograms and latency: values in, values out, time as an argument. Exit status 1 and a line for each expectation that failed.
+// histograms, latency, standard error and signals: values in, values out, time as an argument. Exit status 1 and a line
+// for each expectation that failed.
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <new>
+#include <unistd.h>
 
 #include <rocksdb/statistics.h>
 
@@ -21,6 +23,7 @@
 #include "restore.h"
 #include "session.h"
 #include "stall_tracker.h"
+#include "standard_error.h"
 #include "write_timing.h"
 
 namespace {
@@ -385,6 +388,20 @@ void TestHostSafety() {
   EXPECT(!FindConflict(by_the_host, FamilyChange("write_buffer_size", "1")));
 }
 
+// Descriptor 2 of a daemon: what it was loaded with, or a file of the database's.
+void TestStandardError() {
+  const int at_load = dup(STDERR_FILENO);
+  int another[2];
+  EXPECT(at_load >= 0 && pipe(another) == 0 && dup2(another[1], STDERR_FILENO) == STDERR_FILENO);
+  close(another[1]);
+  SayOnStandardError("this must not be seen\n");
+  dup2(at_load, STDERR_FILENO);
+  close(at_load);
+  char byte;
+  EXPECT(read(another[0], &byte, 1) == 0);
+  close(another[0]);
+}
+
 void TestCfStats() {
   const std::map<std::string, std::string> map{{"compaction.L0.SizeBytes", "843480.000000"},
                                                {"compaction.L0.NumFiles", "5.000000"},
@@ -507,6 +524,7 @@ int main() {
   TestBodies();
   TestOptionValues();
   TestHostSafety();
+  TestStandardError();
   TestCfStats();
   TestHistograms();
   TestLatencyHistogram();
