@@ -2,10 +2,12 @@
 // histograms, latency, standard error and signals: values in, values out, time as an argument. Exit status 1 and a line
 // for each expectation that failed.
 #include <cmath>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <new>
+#include <pthread.h>
 #include <unistd.h>
 
 #include <rocksdb/statistics.h>
@@ -24,6 +26,7 @@
 #include "session.h"
 #include "stall_tracker.h"
 #include "standard_error.h"
+#include "thread.h"
 #include "write_timing.h"
 
 namespace {
@@ -402,6 +405,25 @@ void TestStandardError() {
   close(another[0]);
 }
 
+// Which signals a thread of ours takes; those that RocksDB starts in our calls inherit it.
+void TestThreadSignals() {
+  sigset_t profile, before, seen;
+  sigemptyset(&profile);
+  sigaddset(&profile, SIGPROF);
+  const auto look = [&seen] { pthread_sigmask(SIG_SETMASK, nullptr, &seen); };
+  StartThread("test", look).join();
+  for (const int taken : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGPROF}) {
+    EXPECT(sigismember(&seen, taken) == 0);
+  }
+  for (const int blocked : {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGPIPE, SIGALRM, SIGCHLD, SIGRTMIN}) {
+    EXPECT(sigismember(&seen, blocked) == 1);
+  }
+  pthread_sigmask(SIG_BLOCK, &profile, &before);
+  StartThread("test", look).join();
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  EXPECT(sigismember(&seen, SIGPROF) == 1);  // as the host has it
+}
+
 void TestCfStats() {
   const std::map<std::string, std::string> map{{"compaction.L0.SizeBytes", "843480.000000"},
                                                {"compaction.L0.NumFiles", "5.000000"},
@@ -525,6 +547,7 @@ int main() {
   TestOptionValues();
   TestHostSafety();
   TestStandardError();
+  TestThreadSignals();
   TestCfStats();
   TestHistograms();
   TestLatencyHistogram();
