@@ -92,6 +92,19 @@ def test_what_would_stop_writes_for_good_is_refused(
     host.ask("put", directory / "db", 10)
 
 
+def test_a_value_that_is_longer_than_any(start: Start, connect: Connect, directory: Path) -> None:
+    """The host's memory keeps what was accepted."""
+    host = start("lifecycle")
+    host.ask("open", directory / "db")
+    client = connect(host)
+    db = client.only_database()["id"]
+    epoch = client.acquire(db)
+    long = family(compression_opts="{" + "x" * 4096 + "}")
+    problem = client.change(db, epoch, [long], [back(long)]).refused(422, "bad_value")
+    assert "longer" in problem["detail"]
+    assert len(problem["detail"]) < 200
+
+
 @pytest.mark.parametrize(("number", "outcome"), [("3", "applied"), ("2", "error")])
 def test_there_are_more_memtables_than_are_merged_in_a_flush(
     start: Start, connect: Connect, directory: Path, number: str, outcome: str

@@ -42,11 +42,11 @@ class Control {
       : events_(events), column_families_(column_families) {}
 
   void RecordOriginal(const OptionKey& key, const std::string& value);
-  void ForgetColumnFamily(const std::string& column_family);
-  std::vector<ChangedSetting> ChangedOutsideDatabase() const;
   // What the host sets before the first lease is the original. A later SetOptions may be our own, and each change reads
   // what it finds anyway.
   void SetByHost(const OptionKey& key, const std::string& value);
+  void ForgetColumnFamily(const std::string& column_family);
+  std::vector<ChangedSetting> ChangedOutsideDatabase() const;
   OptionMap OriginalsOf(Scope scope, const std::string& owner) const;
 
   std::variant<Lease, Problem> Hold(const std::string& holder, std::optional<int64_t> epoch, double ttl_s,

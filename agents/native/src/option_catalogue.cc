@@ -11,6 +11,9 @@
 namespace adocd {
 namespace {
 
+// Longer than anything that RocksDB writes for one option.
+constexpr size_t kMaxValueLength = 4096;
+
 constexpr size_t kMaxAccepted = 10000;
 
 constexpr long kNoLimit = LONG_MAX;
@@ -112,6 +115,9 @@ std::optional<Problem> OptionCatalogue::CheckUncached(Scope scope, const std::st
                (of_family ? "column families" : "the database") + "; send it with the other scope.";
     }
     return Problem{422, "no_such_option", detail, {}, name};
+  }
+  if (value.size() > kMaxValueLength) {
+    return BadValue(name, "the value is longer than " + std::to_string(kMaxValueLength) + " bytes.");
   }
   if (IsWholeNumber(known->second) && !IsWholeNumber(value)) {
     return BadValue(name, Quoted(value) + " is not a whole number; send plain decimal digits without a unit.");

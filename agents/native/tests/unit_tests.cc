@@ -350,6 +350,7 @@ void TestOptionValues() {
   EXPECT(family("max_write_buffer_number", "1") == "bad_value" && family("max_write_buffer_number", "2") == "");
   EXPECT(family("max_bytes_for_level_base", "0") == "bad_value" && family("max_bytes_for_level_base", "1") == "");
   EXPECT(family("max_bytes_for_level_base", "18446744073709551615") == "");
+  EXPECT(family("compression_opts", std::string(4097, 'x').c_str()) == "bad_value");
   const auto database = [&](const char* name, const char* value) {
     return CodeOf(catalogue.Check(Scope::kDatabase, name, value));
   };
