@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.native.conftest import Start
+from tests.native.conftest import Connect, Start
+from tests.support.changes import back, database
 from tests.support.elf import build_id, loaded_library
 from tests.support.programs import Program, environment
 from tests.support.waiting import eventually
@@ -66,16 +68,43 @@ def threads_of(host: Program) -> list[str]:
     return [name for name in names if name.startswith("adocd")]
 
 
+#: Of Linux: SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGPROF, SIGSYS.
+TAKEN = sum(1 << number - 1 for number in (4, 5, 6, 7, 8, 11, 27, 31))
+BLOCKED = ((1 << 31) - 1) & ~TAKEN & ~(1 << signal.SIGKILL - 1) & ~(1 << signal.SIGSTOP - 1)
+
+
+def signals_blocked_in(host: Program, thread: str) -> list[int]:
+    """Return the signal masks of the threads whose name begins with `thread`."""
+    masks = []
+    for task in Path(f"/proc/{host.pid}/task").iterdir():
+        if (task / "comm").read_text().startswith(thread):
+            status = dict(line.split(":\t", 1) for line in (task / "status").read_text().splitlines() if ":\t" in line)
+            masks.append(int(status["SigBlk"], 16))
+    return masks
+
+
 def test_the_threads_are_named(start: Start, directory: Path) -> None:
-    """Who looks at a host with top or gdb must see whose threads these are; and they take no signals."""
+    """Who looks at a host with top or gdb must see whose threads these are; and they take no signals of the host's."""
     host = start("lifecycle")
     assert threads_of(host) == []
     host.ask("open", directory / "db")
     eventually(lambda: len(threads_of(host)) >= 2, what="the agent's threads")
-    for task in Path(f"/proc/{host.pid}/task").iterdir():
-        if (task / "comm").read_text().startswith("adocd"):
-            status = dict(line.split(":\t", 1) for line in (task / "status").read_text().splitlines() if ":\t" in line)
-            assert int(status["SigBlk"], 16) & 0x7FFF == 0x7FFF & ~(1 << 8), "all but SIGKILL are blocked"
+    for mask in signals_blocked_in(host, "adocd"):
+        assert mask & BLOCKED == BLOCKED
+        assert mask & TAKEN == 0, "a fault goes to the host's handler, and a profiler sees the thread"
+
+
+def test_rocksdbs_threads_that_a_change_starts(start: Start, connect: Connect, directory: Path) -> None:
+    """They inherit a thread's signal mask and keep it: a host's crash handler and profiler must reach them, too."""
+    host = start("lifecycle")
+    host.ask("open", directory / "db")
+    client = connect(host)
+    db = client.only_database()["id"]
+    before = len(signals_blocked_in(host, "rocksdb:low"))
+    jobs, undo = database(max_background_jobs="16"), back(database(max_background_jobs="2"))
+    client.change(db, client.acquire(db), [jobs], [undo]).ok()
+    eventually(lambda: len(signals_blocked_in(host, "rocksdb:low")) > before, what="more threads")
+    assert all(mask & TAKEN == 0 for mask in signals_blocked_in(host, "rocksdb:low"))
 
 
 @pytest.mark.parametrize("missing", ["/nonexistent/run", "/dev/null", "/proc"])
@@ -91,6 +120,33 @@ def test_a_run_directory_whose_path_is_too_long(observed: Run, directory: Path) 
     long = directory / ("x" * 120)
     long.mkdir()
     one_sentence(observed(ADOCD_RUN_DIR=str(long)), "ADOCD_RUN_DIR")
+
+
+def test_a_daemon_that_has_closed_its_standard_error(
+    native_agent_library: Path, native_programs: Path, directory: Path
+) -> None:
+    """The database's first file gets descriptor 2 then: the agent's line must not end up in it."""
+    env = environment(native_agent_library, Path("/nonexistent/run"))
+    with Program(["/bin/sh", "-c", 'exec "$0" 2>&-', str(native_programs / "lifecycle")], env) as host:
+        host.ask("open", directory / "db")
+        host.ask("put", directory / "db", 10)
+        assert Path(f"/proc/{host.pid}/fd/2").readlink().is_relative_to(directory.resolve()), "the test shows nothing"
+        host.ask("close", directory / "db")
+        host.send("quit")
+        assert host.finish() == 0
+    assert [file.name for file in (directory / "db").iterdir() if b"adocd agent:" in file.read_bytes()] == []
+
+
+def test_a_standard_error_that_nobody_reads(native_agent_library: Path, native_programs: Path, directory: Path) -> None:
+    """Writing to it is SIGPIPE, which ends a program that does not ignore it."""
+    env = environment(native_agent_library, Path("/nonexistent/run"))
+    # The pipe's reader ends before the program begins.
+    script = 'exec 2> >(exit 0); wait $!; exec "$0"'
+    with Program(["/bin/bash", "-c", script, str(native_programs / "lifecycle")], env) as host:
+        host.ask("open", directory / "db")
+        host.ask("put", directory / "db", 10)
+        host.send("quit")
+        assert host.finish() == 0
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become somebody else")

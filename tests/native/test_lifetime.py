@@ -10,7 +10,7 @@ import pytest
 
 from tests.native.conftest import Connect, Start
 from tests.support.agent_client import AgentClient
-from tests.support.changes import back, family, threads
+from tests.support.changes import back, database, family, threads
 from tests.support.waiting import eventually
 
 UNDO = [back(family(write_buffer_size="67108864"))]
@@ -111,6 +111,33 @@ def test_the_host_changes_an_option_itself(start: Start, connect: Connect, direc
 
     eventually(lambda: shown() == ("1048576", "7"), what="the host's values")
     assert client.database(db)["originals"]["column_families"]["default"]["write_buffer_size"] == "67108864"
+
+
+def test_what_the_host_has_set_since_its_open_is_what_a_restore_owes(
+    start: Start, connect: Connect, directory: Path
+) -> None:
+    """Even where a lease sets the value that the database was opened with."""
+    host = start("lifecycle")
+    host.ask("open", directory / "db")
+    client = connect(host)
+    db = client.only_database()["id"]
+    host.ask("set_option", directory / "db", "default", "write_buffer_size", "1048576")
+    host.ask("set_db_option", directory / "db", "max_background_jobs", "7")
+    epoch = client.acquire(db)
+    changes = [family(write_buffer_size="67108864"), database(max_background_jobs="2")]
+    undo = [back(family(write_buffer_size="1048576")), back(database(max_background_jobs="7"))]
+    assert [step["outcome"] for step in client.change(db, epoch, changes, undo).ok()["steps"]] == ["applied"] * 2
+    another = family(max_write_buffer_number="4")
+    plan = [back(family(max_write_buffer_number="2"))]
+    client.change(db, epoch, [another], plan).refused(422, "plan_incomplete")
+    client.change(db, epoch, [another], [*plan, undo[0]]).refused(422, "plan_incomplete")
+    client.change(db, epoch, [another], [*plan, *undo]).ok()
+    originals = client.database(db)["originals"]
+    assert originals["column_families"]["default"]["write_buffer_size"] == "1048576"
+    assert originals["database"]["max_background_jobs"] == "7"
+    client.delete_lease(db, holder="tester", epoch=epoch).ok(202)
+    eventually(lambda: client.snapshot(db)["restore"]["state"] == "done", what="the restore")
+    client.change(db, client.acquire(db), [another], plan).ok()
 
 
 def test_reopening_under_load_of_clients(start: Start, connect: Connect, directory: Path, run_dir: Path) -> None:
@@ -232,6 +259,45 @@ def test_thread_pools_outlive_a_database(start: Start, connect: Connect, directo
     host.ask("close", directory / "db")
     host.ask("open", directory / "db")
     assert client.database(db)["originals"]["thread_pools"] == pools
+
+
+def test_a_close_leaves_pools_alone_that_were_given_back(start: Start, connect: Connect, directory: Path) -> None:
+    """A database that was opened while another's lease had changed a pool must not bring that size back."""
+    host = start("lifecycle")
+    host.ask("open", directory / "one")
+    client = connect(host)
+    one = client.only_database()["id"]
+    low = client.database(one)["originals"]["thread_pools"]["low"]
+    undo, epoch = [back(threads("low", low))], client.acquire(one)
+    client.change(one, epoch, [threads("low", low + 3)], undo).ok()
+    host.ask("open", directory / "two")
+    client.change(one, epoch, [threads("low", low)], undo).ok()
+    two = next(database["id"] for database in client.databases() if database["id"] != one)
+    epoch = client.acquire(two)
+    client.change(two, epoch, [threads("low", low + 5)], undo).ok()
+    client.delete_lease(two, holder="tester", epoch=epoch).ok(202)
+    eventually(lambda: client.snapshot(two)["restore"]["state"] == "done", what="the restore")
+    host.ask("close", directory / "two")
+    assert client.fresh_snapshot(one)["options"]["thread_pools"]["low"] == low
+
+
+def test_a_close_leaves_pools_alone_that_the_host_has_changed(start: Start, connect: Connect, directory: Path) -> None:
+    """More background jobs enlarge the pools: that is not what the lease has set, so it is not undone."""
+    host = start("lifecycle")
+    host.ask("open", directory / "one")
+    host.ask("open", directory / "two")
+    client = connect(host)
+    one, two = (client.database(found["id"]) for found in client.databases())
+    if not one["path"].endswith("/one"):
+        one, two = two, one
+    low = two["originals"]["thread_pools"]["low"]
+    epoch = client.acquire(two["id"])
+    client.change(two["id"], epoch, [threads("low", low + 1)], [back(threads("low", low))]).ok()
+    host.ask("set_db_option", directory / "one", "max_background_jobs", "16")
+    grown = client.fresh_snapshot(one["id"])["options"]["thread_pools"]["low"]
+    assert grown > low + 1, "the test shows nothing"
+    host.ask("close", directory / "two")
+    assert client.fresh_snapshot(one["id"])["options"]["thread_pools"]["low"] == grown
 
 
 def test_a_handle_deleted_early(start: Start, connect: Connect, directory: Path) -> None:

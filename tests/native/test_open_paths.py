@@ -68,3 +68,18 @@ def test_an_open_that_fails_leaves_no_trace(start: Start, directory: Path, run_d
     assert list(run_dir.iterdir()) == [], "no database was opened: no socket"
     assert program.finish() == 0
     assert program.stderr() == ""
+
+
+def test_automatic_compaction_of_a_transaction_database(start: Start, connect: Connect, directory: Path) -> None:
+    """TransactionDB::Open opens with it off and switches it on before it returns: on is the original, and is owed."""
+    client = connect(start("open_paths", "transaction", directory / "db"))
+    db = client.only_database()["id"]
+    originals = client.database(db)["originals"]["column_families"]["default"]
+    assert originals["disable_auto_compactions"] == "false"
+    epoch = client.acquire(db)
+    off, on = family(disable_auto_compactions="true"), family(disable_auto_compactions="false")
+    [step] = client.change(db, epoch, [off], [back(on)]).ok()["steps"]
+    assert step["outcome"] == "applied"
+    another, undo = family(write_buffer_size="4194304"), back(family(write_buffer_size="67108864"))
+    problem = client.change(db, epoch, [another], [undo]).refused(422, "plan_incomplete")
+    assert problem["option"] == "disable_auto_compactions"

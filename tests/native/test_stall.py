@@ -152,3 +152,33 @@ def test_closing_while_a_change_hangs(stalled: Program, connect: Connect, direct
     changer.join(timeout=20)
     assert statuses[0] in (200, 404, 409)
     assert client.databases() == []
+
+
+def test_changes_that_wait_are_few(stalled: Program, connect: Connect, directory: Path) -> None:
+    """Clients give up on a change that hangs, and send another: the host's memory must not keep all of them."""
+    client = connect(stalled)
+    db = client.only_database()["id"]
+    epoch = client.acquire(db)
+    statuses: list[int] = []
+
+    def change() -> None:
+        with AgentClient(client.socket_path, timeout_s=60) as another:
+            statuses.append(another.change(db, epoch, [CHANGE], [UNDO]).status)
+
+    def hangs() -> bool:
+        options: Json = client.snapshot(db)["options"]["column_families"]["default"]
+        return bool(options["max_write_buffer_number"] == "4")
+
+    changers = [threading.Thread(target=change) for _ in range(12)]
+    changers[0].start()
+    eventually(hangs, what="the first change, which is in force and has not returned")
+    for changer in changers[1:]:
+        changer.start()
+    eventually(lambda: len(statuses) == 3, what="the answers to those beyond eight")
+    assert statuses == [503] * 3
+    with AgentClient(client.socket_path) as another:
+        another.change(db, epoch, [CHANGE], [UNDO]).refused(503, "unavailable")
+    stalled.ask("unstall", directory / "db")
+    for changer in changers:
+        changer.join(timeout=20)
+    assert sorted(statuses) == [200] * 9 + [503] * 3

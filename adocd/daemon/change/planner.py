@@ -120,12 +120,15 @@ def way_back(baseline: Values, ours: Set[OptionName], current: Values, sent: Val
     compaction may be off, the call that switches it on also raises the stop trigger and removes the hard limit
     (HAZARDS 8); a later step lowers them again when that no longer stops writes. Slowdowns stay in force meanwhile, so
     that compaction can work off the backlog.
+
+    Pools and rate limiter come first: they return at once and may be what ends a stall, in which the other calls wait.
     """
     back = {option: restorable(option, baseline[option]) for option in ours if option in baseline}
     later: list[RestoreStep] = []
     for family in sorted({option.name or "" for option in back if option.scope == "column_family"}):
         later += _postpone(family, back, baseline, (current, sent))
-    return tuple(RestoreStep(change) for change in _calls(back)) + tuple(later)
+    at_once = sorted(_calls(back), key=lambda change: change.scope not in ("thread_pool", "rate_limiter"))
+    return tuple(RestoreStep(change) for change in at_once) + tuple(later)
 
 
 def restorable(option: OptionName, value: str) -> str:

@@ -15,6 +15,7 @@
 #include "open_sockets.h"
 #include "options_added.h"
 #include "real_rocksdb.h"
+#include "standard_error.h"
 #include "write_timing.h"
 
 namespace adocd {
@@ -59,10 +60,7 @@ State Decide(std::string* reason) {
   return State::kWanted;
 }
 
-void Say(const std::string& line) {
-  const std::string text = "adocd agent: " + line + "\n";
-  (void)!write(STDERR_FILENO, text.data(), text.size());
-}
+void Say(const std::string& line) { SayOnStandardError("adocd agent: " + line + "\n"); }
 
 }  // namespace
 

@@ -96,10 +96,16 @@ void OptionsChanging(const void* db) noexcept {
   With(db, [](Agent&, const OpenDatabase& database) { ++database.session->option_calls_in_flight; });
 }
 
-void OptionsChanged(const void* db, rocksdb::ColumnFamilyHandle* handle) noexcept {
-  With(db, [handle](Agent&, const OpenDatabase& database) {
+void OptionsChanged(const void* db, rocksdb::ColumnFamilyHandle* handle, const real::TextMap& options,
+                    bool ok) noexcept {
+  With(db, [&](Agent&, const OpenDatabase& database) {
     database.session->column_families->OptionsChanged(handle ? handle->GetID() : 0);
     --database.session->option_calls_in_flight;
+    // TransactionDB::Open opens each column family with automatic compaction off, and before it returns switches it on
+    // where the host wants it: at the end of DBImpl::Open the agent has seen the wrong value.
+    const auto found = options.find("disable_auto_compactions");
+    if (!ok || !handle || found == options.end()) return;
+    database.session->control.SetByHost({Scope::kColumnFamily, handle->GetName(), found->first}, found->second);
   });
 }
 

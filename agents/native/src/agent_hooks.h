@@ -4,6 +4,7 @@
 
 #include <rocksdb/db.h>
 
+#include "real_rocksdb.h"
 #include "session.h"
 
 namespace adocd {
@@ -32,7 +33,8 @@ void Created(const void* db, const std::vector<rocksdb::ColumnFamilyHandle*>& ha
 void Dropped(const void* db, rocksdb::ColumnFamilyHandle* handle) noexcept;
 void OptionsChanging(const void* db) noexcept;
 // Each ends what OptionsChanging began.
-void OptionsChanged(const void* db, rocksdb::ColumnFamilyHandle* handle) noexcept;
+void OptionsChanged(const void* db, rocksdb::ColumnFamilyHandle* handle, const real::TextMap& options,
+                    bool ok) noexcept;
 void DatabaseOptionsChanged(const void* db) noexcept;
 
 }  // namespace hooks

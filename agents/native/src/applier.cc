@@ -14,6 +14,9 @@ namespace {
 // How often to check a condition (the protocol requires at least once a second) or a closed gate.
 constexpr auto kRetryInterval = std::chrono::milliseconds(200);
 
+// A change can hang for as long as a stall, and those that wait behind it may be abandoned by their clients.
+constexpr size_t kMostWaiting = 8;
+
 Problem Failed() {
   return {500, "internal", "The agent failed while it executed the change; read the options before another.", {}, {}};
 }
@@ -32,20 +35,21 @@ bool Applier::StartLocked() {
 }
 
 void Applier::Submit(ChangeRequest request, ChangeDone done) {
+  Problem refusal = DatabaseClosed();
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (!stopped_ && StartLocked()) {
+    if (!stopped_ && jobs_.size() >= kMostWaiting) {
+      refusal = {503, "unavailable", "Too many changes of this database wait already; try again later.", {}, {}};
+    } else if (!stopped_ && StartLocked()) {
       jobs_.push_back({std::move(request), std::move(done)});
       if (const auto session = session_.lock()) session->control.ChangeQueued();
       work_.notify_all();
       return;
-    }
-    if (!stopped_) {
-      done(Problem{503, "unavailable", "The process cannot start the agent's apply thread.", {}, {}});
-      return;
+    } else if (!stopped_) {
+      refusal = {503, "unavailable", "The process cannot start the agent's apply thread.", {}, {}};
     }
   }
-  done(DatabaseClosed());
+  done(std::move(refusal));
 }
 
 void Applier::Wake() {
@@ -194,7 +198,7 @@ bool Applier::ExecuteRestoreStep(Session& session) {
   }
   session.control.RestoreRuns(pending->plan_number);
   const StepResult result = step.target_dropped ? Gone("Column family '" + step.change.column_family + "' is gone.")
-                                                : Execute(session, step.change, /*repeat=*/false);
+                                                : ExecuteWhatFits(session, step.change);
   if (result.lacks_room) {
     session.control.RestoreWaits(pending->plan_number, *result.lacks_room);
     return true;

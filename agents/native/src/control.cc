@@ -1,17 +1,34 @@
 #include "control.h"
 
 namespace adocd {
+namespace {
 
-void Control::EmitLocked(const char* kind, std::string detail) {
-  Event event;
-  event.kind = kind;
-  event.detail = std::move(detail);
-  events_->Add(std::move(event));
+std::string Outcome(const Change& change, const StepResult& result) {
+  return Describe(change) + (result.error ? " (error: " + *result.error + ")" : "");
+}
+
+}  // namespace
+
+template <typename Detail>
+void Control::EmitLocked(const char* kind, Detail detail) noexcept {
+  try {
+    Event event;
+    event.kind = kind;
+    event.detail = detail();
+    events_->Add(std::move(event));
+  } catch (...) {
+    // Out of memory: the lease and the restore matter more than their events.
+  }
 }
 
 void Control::RecordOriginal(const OptionKey& key, const std::string& value) {
   const std::lock_guard<std::mutex> lock(mutex_);
   originals_.Record(key, value);
+}
+
+void Control::SetByHost(const OptionKey& key, const std::string& value) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (lease_.last_epoch() == 0) originals_.SetByOwner(key, value);
 }
 
 void Control::ForgetColumnFamily(const std::string& column_family) {
@@ -20,7 +37,7 @@ void Control::ForgetColumnFamily(const std::string& column_family) {
   restore_.ForgetColumnFamily(column_family);
 }
 
-std::vector<KeyValue> Control::ChangedOutsideDatabase() const {
+std::vector<ChangedSetting> Control::ChangedOutsideDatabase() const {
   const std::lock_guard<std::mutex> lock(mutex_);
   return originals_.ChangedOutsideDatabase();
 }
@@ -44,10 +61,10 @@ std::variant<Lease, Problem> Control::Hold(const std::string& holder, std::optio
   const auto& held = std::get<LeaseBook::Held>(result);
   if (held.acquired) {
     if (restore_.executing()) {
-      EmitLocked("restore_end", "stopped by a new lease, which takes over the steps that are left");
+      EmitLocked("restore_end", [] { return "stopped by a new lease, which takes over the steps that are left"; });
     }
     restore_.Interrupt();
-    EmitLocked("lease_acquired", "by '" + holder + "', epoch " + std::to_string(held.lease.epoch));
+    EmitLocked("lease_acquired", [&] { return "by '" + holder + "', epoch " + std::to_string(held.lease.epoch); });
   }
   return held.lease;
 }
@@ -60,8 +77,8 @@ std::optional<Problem> Control::Release(const std::optional<std::string>& holder
   auto result = lease_.Release(holder, epoch, force);
   if (auto* problem = std::get_if<Problem>(&result)) return *problem;
   const auto ended = std::get<LeaseBook::Ended>(result);
-  if (ended == LeaseBook::Ended::kReleased) EmitLocked("lease_released", "by '" + former + "'");
-  if (ended == LeaseBook::Ended::kRevoked) EmitLocked("lease_revoked", "from '" + former + "'");
+  if (ended == LeaseBook::Ended::kReleased) EmitLocked("lease_released", [&] { return "by '" + former + "'"; });
+  if (ended == LeaseBook::Ended::kRevoked) EmitLocked("lease_revoked", [&] { return "from '" + former + "'"; });
   // Even if the lease has just expired: its former holder must learn that an operator revoked it.
   if (force) revoked_epoch_ = lease_.last_epoch();
   // Without a lease, only an operator's `force` may stop a restore in progress.
@@ -79,13 +96,13 @@ bool Control::ExpireIfDue(double now_s) {
   const std::lock_guard<std::mutex> lock(mutex_);
   const auto ended = lease_.ExpireIfDue(now_s);
   if (!ended) return false;
-  EmitLocked("lease_expired", "of '" + ended->holder + "', epoch " + std::to_string(ended->epoch));
+  EmitLocked("lease_expired", [&] { return "of '" + ended->holder + "', epoch " + std::to_string(ended->epoch); });
   return BeginRestoreLocked();
 }
 
 bool Control::BeginRestoreLocked() {
   if (!restore_.Begin()) return false;
-  EmitLocked("restore_begin", std::to_string(restore_.Status().steps_left) + " steps");
+  EmitLocked("restore_begin", [&] { return std::to_string(restore_.Status().steps_left) + " steps"; });
   return true;
 }
 
@@ -133,9 +150,14 @@ void Control::BookLocked(const Change& change, const StepResult& result) {
 
 void Control::StepExecuted(const Change& change, const StepResult& result) {
   const std::lock_guard<std::mutex> lock(mutex_);
+  // The host may have changed the option since the open, and that is what a restore leads back to.
+  for (const auto& [key, value] : KeyValues(change)) {
+    const auto before = result.before.find(key.name);
+    if (before != result.before.end()) originals_.SetByOwner(key, before->second);
+  }
   BookLocked(change, result);
   if (result.outcome != StepResult::Outcome::kUnchanged) {
-    EmitLocked("options_changed", adocd::Describe(change) + (result.error ? " (error: " + *result.error + ")" : ""));
+    EmitLocked("options_changed", [&] { return Outcome(change, result); });
   }
 }
 
@@ -159,14 +181,13 @@ void Control::RestoreRuns(uint64_t plan_number) {
 void Control::RestoreStepDone(const Pending& pending, const StepResult& result) {
   const std::lock_guard<std::mutex> lock(mutex_);
   BookLocked(pending.step.change, result);
-  EmitLocked("restore_step",
-             adocd::Describe(pending.step.change) + (result.error ? " (error: " + *result.error + ")" : ""));
+  EmitLocked("restore_step", [&] { return Outcome(pending.step.change, result); });
   if (restore_.plan_number() != pending.plan_number) return;
   std::optional<std::string> error;
   if (result.error) error = adocd::Describe(pending.step.change) + ": " + *result.error;
   if (!restore_.StepDone(error)) return;
   const size_t errors = restore_.Status().errors.size();
-  EmitLocked("restore_end", errors ? std::to_string(errors) + " steps failed" : "");
+  EmitLocked("restore_end", [&] { return errors ? std::to_string(errors) + " steps failed" : ""; });
 }
 
 ControlStatus Control::Status(double now_s) const {

@@ -20,8 +20,10 @@ struct StepResult {
   Outcome outcome = Outcome::kError;
   double elapsed_s = 0;
   std::optional<std::string> error;
-  OptionMap read_back;
+  OptionMap before, read_back;  // of the options that the change names
   std::optional<std::string> lacks_room;  // not executed because the disk is too full: a restore waits
+  // Not executed because of these options, whose values do not go together: a restore sets the others.
+  std::vector<std::string> at_odds;
   bool target_gone = false;  // the database or column family is closed or dropped: there is nothing to restore
 };
 
@@ -40,8 +42,11 @@ class Control {
       : events_(events), column_families_(column_families) {}
 
   void RecordOriginal(const OptionKey& key, const std::string& value);
+  // What the host sets before the first lease is the original. A later SetOptions may be our own, and each change reads
+  // what it finds anyway.
+  void SetByHost(const OptionKey& key, const std::string& value);
   void ForgetColumnFamily(const std::string& column_family);
-  std::vector<KeyValue> ChangedOutsideDatabase() const;
+  std::vector<ChangedSetting> ChangedOutsideDatabase() const;
   OptionMap OriginalsOf(Scope scope, const std::string& owner) const;
 
   std::variant<Lease, Problem> Hold(const std::string& holder, std::optional<int64_t> epoch, double ttl_s,
@@ -74,7 +79,9 @@ class Control {
 
  private:
   bool BeginRestoreLocked();
-  void EmitLocked(const char* kind, std::string detail);
+  // `detail` makes the event's text.
+  template <typename Detail>
+  void EmitLocked(const char* kind, Detail detail) noexcept;
   void BookLocked(const Change& change, const StepResult& result);
 
   SessionEvents* const events_;

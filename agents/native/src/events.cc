@@ -19,13 +19,15 @@ AwaitedKind AwaitedKindOf(std::string_view kind) {
 SessionEvents::SessionEvents() : generation_(g_fork_generation.load()), stall_(MonotonicSeconds()) {}
 
 void SessionEvents::AddLocked(Event event) {
-  event.sequence = ++last_sequence_;
+  event.sequence = last_sequence_ + 1;
   if (event.monotonic_s == 0) event.monotonic_s = MonotonicSeconds();
   const AwaitedKind kind = AwaitedKindOf(event.kind);
-  if (kind == kStallEvents) last_stall_ = event.sequence;
-  if (kind == kMemtableEvents) last_memtable_ = event.sequence;
-  if (kind != kNoKind) newest_awaited_s_ = event.monotonic_s;
-  ring_.push_back(std::make_shared<const Event>(std::move(event)));
+  const double monotonic_s = event.monotonic_s;
+  ring_.push_back(std::make_shared<const Event>(std::move(event)));  // may throw, and then there is no such event
+  ++last_sequence_;
+  if (kind == kStallEvents) last_stall_ = last_sequence_;
+  if (kind == kMemtableEvents) last_memtable_ = last_sequence_;
+  if (kind != kNoKind) newest_awaited_s_ = monotonic_s;
   if (ring_.size() > kRingSize) ring_.pop_front();
   if (kind != kNoKind) WakeLocked(kind);
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "environment.h"
+#include "standard_error.h"
 
 namespace adocd {
 namespace {
@@ -34,7 +35,7 @@ void Report(int status, void*) {
                            " ended without opening a RocksDB database under the agent: it opened none, only to read, or "
                            "through another copy of RocksDB than librocksdb.so (rocksdict brings its own: attach the "
                            "Python agent)\n";
-  (void)!write(STDERR_FILENO, line.data(), line.size());
+  SayOnStandardError(line);
 }
 
 // When the agent's library is loaded, before main: the program need not call anything of RocksDB's.

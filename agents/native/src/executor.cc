@@ -37,11 +37,12 @@ StepResult Run(const Session& session, const Change& change, bool repeat, const 
   StepResult result;
   const double begun_s = MonotonicSeconds();
   const OptionMap before = read();
-  result.read_back = Named(before, change);
+  result.before = result.read_back = Named(before, change);
   if (!repeat && AllThere(result.read_back, change)) {
     result.outcome = StepResult::Outcome::kUnchanged;
-  } else if (const auto why = TriggersOutOfOrder(before, change)) {
-    result.error = NotExecuted(*why);
+  } else if (auto conflict = FindConflict(before, change)) {
+    result.error = NotExecuted(conflict->why);
+    result.at_odds = std::move(conflict->options);
   } else if ((result.lacks_room = LackOfSpace(session, change))) {
     result.error = NotExecuted(*result.lacks_room);
   } else {
@@ -74,7 +75,7 @@ StepResult Execute(Session& session, const Change& change, bool repeat) {
     case Scope::kColumnFamily: {
       const auto family = session.column_families->Use(change.column_family);
       if (!family) return Gone("Column family '" + change.column_family + "' is gone.");
-      return run([&] { return LiveOptions(rocksdb::ColumnFamilyOptions(db->GetOptions(family->handle))); },
+      return run([&] { return ShownOptions(rocksdb::ColumnFamilyOptions(db->GetOptions(family->handle))); },
                  [&] { return db->SetOptions(family->handle, Unordered(change.options)); });
     }
     case Scope::kDatabase:
@@ -97,6 +98,23 @@ StepResult Execute(Session& session, const Change& change, bool repeat) {
     }
   }
   return Gone("Unknown scope.");
+}
+
+StepResult ExecuteWhatFits(Session& session, const Change& change) {
+  StepResult result = Execute(session, change, /*repeat=*/false);
+  Change rest = change;
+  while (!result.at_odds.empty()) {
+    for (const auto& name : result.at_odds) rest.options.erase(name);
+    if (rest.options.empty()) break;
+    StepResult next = Execute(session, rest, /*repeat=*/false);
+    if (next.lacks_room || next.target_gone) return next;
+    next.error = *result.error + (next.error ? " " + *next.error : "");
+    next.outcome = StepResult::Outcome::kError;
+    next.elapsed_s += result.elapsed_s;
+    next.read_back.insert(result.read_back.begin(), result.read_back.end());  // of those that stay as they are
+    result = std::move(next);
+  }
+  return result;
 }
 
 }  // namespace adocd

@@ -15,4 +15,8 @@ StepResult Gone(std::string error);
 // (host_safety.h). Slow: runs only on the apply thread.
 StepResult Execute(Session& session, const Change& change, bool repeat);
 
+// The same for a step of a restore, which nobody will send again: leaves out options that are at odds with others,
+// since the host may have changed those meanwhile, and sets the rest. Its error says what was left out.
+StepResult ExecuteWhatFits(Session& session, const Change& change);
+
 }  // namespace adocd

@@ -13,6 +13,19 @@ namespace {
 // OPTIONS and LOG take about 20 KB for each column family: enough for hundreds, and little on any disk.
 constexpr uint64_t kNeededMib = 8;
 
+// What RocksDB ensures only at open (SanitizeOptions in db/column_family.cc): `lower` + `apart` <= `upper`.
+struct Order {
+  const char *lower, *upper;
+  long apart;
+  const char* otherwise;
+};
+constexpr const char* kTrigger = "level0_file_num_compaction_trigger";
+constexpr Order kOrders[] = {
+    {kTrigger, "level0_slowdown_writes_trigger", 0, "aborts the process"},
+    {kTrigger, "level0_stop_writes_trigger", 0, "stops writes before a compaction is due, for good"},
+    {"min_write_buffer_number_to_merge", "max_write_buffer_number", 1, "stops writes before a flush is due, for good"},
+};
+
 // Nothing if it is unknown: the host has its own Env, or the file system has no size.
 std::optional<uint64_t> FreeBytes(const std::string& directory) {
   struct statvfs status {};
@@ -51,16 +64,19 @@ std::optional<std::string> LackOfSpace(const Session& session, const Change& cha
   return LackOfSpace(directories);
 }
 
-std::optional<std::string> TriggersOutOfOrder(const OptionMap& current, const Change& change) {
-  constexpr const char* kTrigger = "level0_file_num_compaction_trigger";
-  constexpr const char* kSlowdown = "level0_slowdown_writes_trigger";
+std::optional<Conflict> FindConflict(const OptionMap& current, const Change& change) {
   if (change.scope != Scope::kColumnFamily) return std::nullopt;
-  if (!change.options.count(kTrigger) && !change.options.count(kSlowdown)) return std::nullopt;
-  const auto trigger = Number(change.options, current, kTrigger);
-  const auto slowdown = Number(change.options, current, kSlowdown);
-  if (!trigger || !slowdown || *trigger <= *slowdown) return std::nullopt;
-  return std::string(kTrigger) + " would be " + std::to_string(*trigger) + " and " + kSlowdown + " " +
-         std::to_string(*slowdown) + ", and the first must not be greater, or RocksDB aborts the process";
+  for (const auto& [lower, upper, apart, otherwise] : kOrders) {
+    if (!change.options.count(lower) && !change.options.count(upper)) continue;
+    const auto low = Number(change.options, current, lower);
+    const auto high = Number(change.options, current, upper);
+    if (!low || !high || *low <= *high - apart) continue;
+    return Conflict{std::string(lower) + " would be " + std::to_string(*low) + " and " + upper + " " +
+                        std::to_string(*high) + ", and the first must " + (apart ? "be smaller" : "not be greater") +
+                        ", or RocksDB " + otherwise,
+                    {lower, upper}};
+  }
+  return std::nullopt;
 }
 
 }  // namespace adocd

@@ -126,7 +126,7 @@ Status InterposedDropMany(void* self, const real::Handles& handles) {
 Status InterposedSetOptions(void* self, ColumnFamilyHandle* handle, const real::TextMap& options) {
   hooks::OptionsChanging(self);
   Status status = real::SetOptions()(self, handle, options);
-  hooks::OptionsChanged(self, handle);  // options may have changed despite an error
+  hooks::OptionsChanged(self, handle, options, status.ok());  // options may have changed despite an error
   return status;
 }
 

@@ -1,6 +1,7 @@
 #include "option_catalogue.h"
 
 #include <algorithm>
+#include <climits>
 #include <cstdlib>
 
 #include <rocksdb/convenience.h>
@@ -10,16 +11,27 @@
 namespace adocd {
 namespace {
 
+// Longer than anything that RocksDB writes for one option.
+constexpr size_t kMaxValueLength = 4096;
+
 constexpr size_t kMaxAccepted = 10000;
 
-// RocksDB starts the threads for these at once, without a limit; the protocol limits a thread pool to 1024 as well.
+constexpr long kNoLimit = LONG_MAX;
 struct Range {
   long low, high;
 };
 const std::map<std::string, Range> kRanges{
+    // RocksDB starts the threads for these at once, without a limit; the protocol limits a thread pool to 1024 as well.
     {"max_background_jobs", {1, 1024}},
     {"max_background_compactions", {-1, 1024}},  // -1: max_background_jobs applies
     {"max_background_flushes", {-1, 1024}},
+    // With less, RocksDB stops or delays writes for good, and a SetOptions that would put it back waits behind them. At
+    // open it corrects such values itself (SanitizeOptions in db/column_family.cc), so no restore leads back to one.
+    {"level0_stop_writes_trigger", {1, kNoLimit}},
+    {"level0_slowdown_writes_trigger", {1, kNoLimit}},
+    {"max_write_buffer_number", {2, kNoLimit}},
+    // It asserts that no level's target is 0 (VersionStorageInfo::CalculateBaseBytes).
+    {"max_bytes_for_level_base", {1, kNoLimit}},
 };
 
 bool IsWholeNumber(const std::string& text) {
@@ -104,6 +116,9 @@ std::optional<Problem> OptionCatalogue::CheckUncached(Scope scope, const std::st
     }
     return Problem{422, "no_such_option", detail, {}, name};
   }
+  if (value.size() > kMaxValueLength) {
+    return BadValue(name, "the value is longer than " + std::to_string(kMaxValueLength) + " bytes.");
+  }
   if (IsWholeNumber(known->second) && !IsWholeNumber(value)) {
     return BadValue(name, Quoted(value) + " is not a whole number; send plain decimal digits without a unit.");
   }
@@ -130,8 +145,8 @@ std::optional<Problem> OptionCatalogue::CheckUncached(Scope scope, const std::st
     const auto [low, high] = range->second;
     const long number = std::strtol(value.c_str(), nullptr, 10);
     if (number < low || number > high) {
-      return BadValue(name, Quoted(value) + " is out of range; send " + std::to_string(low) + " to " +
-                                std::to_string(high) + ".");
+      const std::string most = high == kNoLimit ? " or more" : " to " + std::to_string(high);
+      return BadValue(name, Quoted(value) + " is out of range; send " + std::to_string(low) + most + ".");
     }
   }
   return std::nullopt;

@@ -4,6 +4,11 @@
 
 namespace adocd {
 
+void Originals::SetByOwner(const OptionKey& key, const std::string& value) {
+  if (changed_.count(key)) return;
+  if (const auto original = values_.find(key); original != values_.end()) original->second = value;
+}
+
 void Originals::Observe(const OptionKey& key, const std::optional<std::string>& value) {
   const auto original = values_.find(key);
   // It was dropped during our call: there is nothing left to undo.
@@ -22,11 +27,12 @@ void Originals::Adopt() {
   changed_.clear();
 }
 
-std::vector<KeyValue> Originals::ChangedOutsideDatabase() const {
-  std::vector<KeyValue> result;
+std::vector<ChangedSetting> Originals::ChangedOutsideDatabase() const {
+  std::vector<ChangedSetting> result;
   for (const auto& [key, value] : changed_) {
     if (key.scope != Scope::kRateLimiter && key.scope != Scope::kThreadPool) continue;
-    if (const auto original = values_.find(key); original != values_.end()) result.push_back(*original);
+    const auto original = values_.find(key);
+    if (value && original != values_.end()) result.push_back({key, original->second, *value});
   }
   return result;
 }

@@ -9,10 +9,19 @@
 
 namespace adocd {
 
-// The option values that this session began with, and which of them its leases have changed.
+struct ChangedSetting {
+  OptionKey key;
+  std::string original;
+  std::string written;  // the last value that was ours
+};
+
+// The option values that this session began with, or that its owner set later, and which of them its leases changed.
 class Originals {
  public:
   void Record(const OptionKey& key, const std::string& value) { values_[key] = value; }
+
+  // Takes `value`, which the owner has set, for the original, unless one of our changes is in force.
+  void SetByOwner(const OptionKey& key, const std::string& value);
 
   // Call it after one of our changes. `value` is what was read back; nullopt if that failed, and then the option counts
   // as changed, because an error means "unknown".
@@ -29,8 +38,8 @@ class Originals {
   std::optional<OptionKey> FirstUncovered(const RestorePlan& plan, const std::vector<Change>& changes,
                                           const ColumnFamilyIsOpen& is_open) const;
 
-  // The originals of changed settings that outlive the database: rate limiter and thread pools.
-  std::vector<KeyValue> ChangedOutsideDatabase() const;
+  // The changed settings that outlive the database: rate limiter and thread pools.
+  std::vector<ChangedSetting> ChangedOutsideDatabase() const;
 
   const std::map<OptionKey, std::string>& values() const { return values_; }
   const std::map<OptionKey, std::optional<std::string>>& changed() const { return changed_; }

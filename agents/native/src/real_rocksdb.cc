@@ -1,9 +1,9 @@
 #include "real_rocksdb.h"
 
-#include <cstdio>
 #include <cstdlib>
 #include <dlfcn.h>
 
+#include "standard_error.h"
 #include "symbols.h"
 
 namespace adocd::real {
@@ -17,7 +17,7 @@ Function Next(const char* name) {
   if (!symbol) {
     // Only possible if the program itself defines and exports RocksDB, without our librocksdb behind it: then there is
     // no function to call.
-    std::fprintf(stderr, "adocd agent: librocksdb does not define %s; unset LD_PRELOAD\n", name);
+    SayOnStandardError(std::string("adocd agent: librocksdb does not define ") + name + "; unset LD_PRELOAD\n");
     std::abort();
   }
   return reinterpret_cast<Function>(symbol);

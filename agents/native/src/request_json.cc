@@ -116,7 +116,7 @@ RestoreStep ParseStep(const Json& json, const std::string& where) {
     RequireObject(when, where + ".when", {"column_family", "property", "below"});
     step.when = Condition{String(when["column_family"], where + ".when.column_family"),
                           String(when["property"], where + ".when.property"),
-                          Integer(when["below"], where + ".when.below")};
+                          Integer(when["below"], where + ".when.below", 1)};
   }
   return step;
 }

@@ -195,13 +195,15 @@ void Session::LetGo() {
   closed_.store(true, std::memory_order_release);
   gate.CloseAndWait();
   GiveUpOwnHandles();
-  // These outlive the database, and the next open would take our values for originals. The host waits for us meanwhile,
-  // so only short calls are allowed.
-  for (const auto& [key, value] : control.ChangedOutsideDatabase()) {
-    if (key.scope == Scope::kRateLimiter) {
-      rate_limiter->SetBytesPerSecond(std::stoll(value));
-    } else {
-      env->SetBackgroundThreads(std::stoi(value), PoolPriority(key.owner));
+  // These outlive the database, and the next open would take our values for originals. What is no longer as we set it
+  // is somebody else's by now: the host's, or another database's lease. The host waits for us meanwhile, so only short
+  // calls are allowed.
+  for (const auto& [key, original, written] : control.ChangedOutsideDatabase()) {
+    if (key.scope == Scope::kThreadPool) {
+      const auto pool = PoolPriority(key.owner);
+      if (env->GetBackgroundThreads(pool) == std::stoi(written)) env->SetBackgroundThreads(std::stoi(original), pool);
+    } else if (rate_limiter->GetBytesPerSecond() == std::stoll(written)) {
+      rate_limiter->SetBytesPerSecond(std::stoll(original));
     }
   }
 }

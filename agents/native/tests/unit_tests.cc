@@ -1,12 +1,19 @@
 // Lease, restore plan, originals, stall condition, query, request bodies, option values, column family statistics,
-// histograms and latency: values in, values out, time as an argument. Exit status 1 and a line for each expectation that failed.
+// histograms, latency, standard error and signals: values in, values out, time as an argument. Exit status 1 and a line
+// for each expectation that failed.
 #include <cmath>
+#include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <ctime>
+#include <new>
+#include <pthread.h>
+#include <unistd.h>
 
 #include <rocksdb/statistics.h>
 
 #include "cf_stats.h"
+#include "control.h"
 #include "histograms.h"
 #include "host_safety.h"
 #include "lease.h"
@@ -18,11 +25,14 @@
 #include "restore.h"
 #include "session.h"
 #include "stall_tracker.h"
+#include "standard_error.h"
+#include "thread.h"
 #include "write_timing.h"
 
 namespace {
 
 int g_failures = 0;
+thread_local bool g_no_memory = false;
 
 #define EXPECT(condition)                                                 \
   do {                                                                    \
@@ -103,7 +113,80 @@ void TestOriginals() {
   originals.Record(threads, "1");
   EXPECT(originals.ChangedOutsideDatabase().empty());
   originals.Observe(threads, "4");
-  EXPECT(originals.ChangedOutsideDatabase().size() == 1 && originals.ChangedOutsideDatabase()[0].second == "1");
+  const auto outside = originals.ChangedOutsideDatabase();
+  EXPECT(outside.size() == 1 && outside[0].original == "1" && outside[0].written == "4");
+}
+
+void TestOriginalsOfTheOwner() {
+  Originals originals;
+  const auto is_open = [](const std::string&) { return true; };
+  const OptionKey off{Scope::kColumnFamily, "default", "disable_auto_compactions"};
+  originals.Record(off, "true");
+  originals.SetByOwner(off, "false");  // what TransactionDB::Open does after the agent has seen the open
+  EXPECT(originals.values().at(off) == "false");
+  originals.Observe(off, "true");
+  EXPECT(originals.FirstUncovered({}, {}, is_open).has_value());
+  originals.SetByOwner(off, "true");  // it is what our lease has set
+  EXPECT(originals.values().at(off) == "false");
+  originals.Observe(off, "false");
+  EXPECT(!originals.FirstUncovered({}, {}, is_open));
+  originals.SetByOwner(off, "true");  // the owner again: nothing of ours is in force
+  EXPECT(originals.values().at(off) == "true");
+  originals.ForgetColumnFamily("default");
+  originals.SetByOwner(off, "false");
+  EXPECT(originals.values().empty());
+}
+
+// The steps before a lease changes an option, as the agent meets them.
+void TestControlTakesWhatItFinds() {
+  SessionEvents events;
+  ColumnFamilies families;
+  int host = 0;
+  families.Add("default", 0, reinterpret_cast<rocksdb::ColumnFamilyHandle*>(&host));
+  Control control(&events, &families);
+  const OptionKey size{Scope::kColumnFamily, "default", "write_buffer_size"};
+  control.RecordOriginal(size, "64");
+  control.SetByHost(size, "1");
+  EXPECT(control.OriginalsOf(Scope::kColumnFamily, "default").at("write_buffer_size") == "1");
+  EXPECT(CodeOf(control.Hold("h", std::nullopt, 5, 0)) == "");
+  control.SetByHost(size, "2");  // may be the agent's own call by now
+  EXPECT(control.OriginalsOf(Scope::kColumnFamily, "default").at("write_buffer_size") == "1");
+  const Change change = FamilyChange("write_buffer_size", "64");
+  const RestorePlan plan{{std::nullopt, FamilyChange("write_buffer_size", "2")}};
+  EXPECT(CodeOf(control.AcceptChange("h", 1, {change}, plan, 1)) == "");
+  StepResult result;
+  result.outcome = StepResult::Outcome::kApplied;
+  result.before = {{"write_buffer_size", "2"}};
+  result.read_back = {{"write_buffer_size", "64"}};
+  control.StepExecuted(change, result);
+  EXPECT(control.OriginalsOf(Scope::kColumnFamily, "default").at("write_buffer_size") == "2");
+  EXPECT(CodeOf(control.AcceptChange("h", 1, {}, {}, 1)) == "plan_incomplete");
+}
+
+// A lease that ends while the host has no memory left: its events may be lost, its restore may not.
+void TestRestoreWithoutMemory() {
+  SessionEvents events;
+  ColumnFamilies families;
+  Control control(&events, &families);
+  const std::string holder = "whose name is longer than what a string keeps inside itself";
+  EXPECT(CodeOf(control.Hold(holder, std::nullopt, 5, 0)) == "");
+  const RestorePlan plan{{std::nullopt, FamilyChange("write_buffer_size", "64")}};
+  EXPECT(CodeOf(control.AcceptChange(holder, 1, {FamilyChange("write_buffer_size", "32")}, plan, 1)) == "");
+  const uint64_t before = events.last_sequence();
+  bool begun = false;
+  g_no_memory = true;
+  try {
+    begun = control.ExpireIfDue(6);
+  } catch (const std::bad_alloc&) {
+  }
+  g_no_memory = false;
+  EXPECT(begun && control.Status(6).restore.state == std::string("running"));
+  EXPECT(events.last_sequence() == before);
+  Event next;
+  next.kind = "flush_begin";
+  events.Add(next);
+  uint64_t lost = 0;
+  EXPECT(events.After(before, &lost).size() == 1 && lost == 0);
 }
 
 void TestRestore() {
@@ -236,6 +319,12 @@ void TestBodies() {
   EXPECT(CodeOf(ParseChangeRequest(head + R"({"scope":"thread_pool","pool":"low","threads":0}]})")) == "bad_request");
   EXPECT(CodeOf(ParseChangeRequest(head + R"({"scope":"database","options":{"a":1}}]})")) == "bad_request");
   EXPECT(CodeOf(ParseChangeRequest(head + "]}")) == "bad_request");
+  const auto waits = [](const char* below) {
+    const std::string change = R"({"scope":"thread_pool","pool":"low","threads":2})";
+    return ParseChangeRequest(R"({"holder":"h","epoch":1,"changes":[)" + change + R"(],"restore_plan":[{"change":)" + change +
+                              R"(,"when":{"column_family":"default","property":"p","below":)" + below + "}}]}");
+  };
+  EXPECT(CodeOf(waits("1")) == "" && CodeOf(waits("0")) == "bad_request" && CodeOf(waits("-1")) == "bad_request");
   const std::string limiter = R"({"scope":"rate_limiter","bytes_per_s":1}])";
   EXPECT(!std::get<ChangeRequest>(ParseChangeRequest(head + limiter + "}")).repeat);
   EXPECT(std::get<ChangeRequest>(ParseChangeRequest(head + limiter + R"(,"repeat":true})")).repeat);
@@ -255,6 +344,13 @@ void TestOptionValues() {
   EXPECT(family("write_buffer_size", "007") == "bad_value" && family("num_levels", "5") == "not_live");
   EXPECT(family("nope", "1") == "no_such_option" && family("max_background_jobs", "2") == "no_such_option");
   EXPECT(family("max_bytes_for_level_multiplier", "8.000000") == "");
+  for (const char* trigger : {"level0_stop_writes_trigger", "level0_slowdown_writes_trigger"}) {
+    EXPECT(family(trigger, "0") == "bad_value" && family(trigger, "-1") == "bad_value" && family(trigger, "1") == "");
+  }
+  EXPECT(family("max_write_buffer_number", "1") == "bad_value" && family("max_write_buffer_number", "2") == "");
+  EXPECT(family("max_bytes_for_level_base", "0") == "bad_value" && family("max_bytes_for_level_base", "1") == "");
+  EXPECT(family("max_bytes_for_level_base", "18446744073709551615") == "");
+  EXPECT(family("compression_opts", std::string(4097, 'x').c_str()) == "bad_value");
   const auto database = [&](const char* name, const char* value) {
     return CodeOf(catalogue.Check(Scope::kDatabase, name, value));
   };
@@ -274,16 +370,59 @@ void TestOptionValues() {
 
 void TestHostSafety() {
   EXPECT(!LackOfSpace({"/", "/proc", "/no/such/directory"}));
-  const OptionMap current{{"level0_file_num_compaction_trigger", "4"}, {"level0_slowdown_writes_trigger", "20"}};
-  EXPECT(!TriggersOutOfOrder(current, FamilyChange("level0_file_num_compaction_trigger", "20")));
-  EXPECT(TriggersOutOfOrder(current, FamilyChange("level0_file_num_compaction_trigger", "21")));
-  EXPECT(TriggersOutOfOrder(current, FamilyChange("level0_slowdown_writes_trigger", "3")));
-  EXPECT(TriggersOutOfOrder(current, FamilyChange("level0_slowdown_writes_trigger", "-1")));
+  const char* const trigger = "level0_file_num_compaction_trigger";
+  const OptionMap current{{trigger, "4"},
+                          {"level0_slowdown_writes_trigger", "20"},
+                          {"level0_stop_writes_trigger", "36"},
+                          {"max_write_buffer_number", "6"},
+                          {"min_write_buffer_number_to_merge", "2"}};
+  EXPECT(!FindConflict(current, FamilyChange(trigger, "20")));
+  EXPECT(FindConflict(current, FamilyChange(trigger, "21")));
+  EXPECT(FindConflict(current, FamilyChange("level0_slowdown_writes_trigger", "3")));
+  EXPECT(FindConflict(current, FamilyChange("level0_slowdown_writes_trigger", "-1")));
+  EXPECT(!FindConflict(current, FamilyChange("level0_stop_writes_trigger", "4")));
+  const auto conflict = FindConflict(current, FamilyChange("level0_stop_writes_trigger", "3"));
+  EXPECT(conflict && conflict->options == (std::vector<std::string>{trigger, "level0_stop_writes_trigger"}));
+  EXPECT(!FindConflict(current, FamilyChange("max_write_buffer_number", "3")));
+  EXPECT(FindConflict(current, FamilyChange("max_write_buffer_number", "2")));
   Change both = FamilyChange("level0_slowdown_writes_trigger", "3");
-  both.options["level0_file_num_compaction_trigger"] = "3";
-  EXPECT(!TriggersOutOfOrder(current, both));
-  const OptionMap by_the_host{{"level0_file_num_compaction_trigger", "9"}, {"level0_slowdown_writes_trigger", "8"}};
-  EXPECT(!TriggersOutOfOrder(by_the_host, FamilyChange("write_buffer_size", "1")));
+  both.options[trigger] = "3";
+  EXPECT(!FindConflict(current, both));
+  const OptionMap by_the_host{{trigger, "9"}, {"level0_slowdown_writes_trigger", "8"}};
+  EXPECT(!FindConflict(by_the_host, FamilyChange("write_buffer_size", "1")));
+}
+
+// Descriptor 2 of a daemon: what it was loaded with, or a file of the database's.
+void TestStandardError() {
+  const int at_load = dup(STDERR_FILENO);
+  int another[2];
+  EXPECT(at_load >= 0 && pipe(another) == 0 && dup2(another[1], STDERR_FILENO) == STDERR_FILENO);
+  close(another[1]);
+  SayOnStandardError("this must not be seen\n");
+  dup2(at_load, STDERR_FILENO);
+  close(at_load);
+  char byte;
+  EXPECT(read(another[0], &byte, 1) == 0);
+  close(another[0]);
+}
+
+// Which signals a thread of ours takes; those that RocksDB starts in our calls inherit it.
+void TestThreadSignals() {
+  sigset_t profile, before, seen;
+  sigemptyset(&profile);
+  sigaddset(&profile, SIGPROF);
+  const auto look = [&seen] { pthread_sigmask(SIG_SETMASK, nullptr, &seen); };
+  StartThread("test", look).join();
+  for (const int taken : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGPROF}) {
+    EXPECT(sigismember(&seen, taken) == 0);
+  }
+  for (const int blocked : {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGPIPE, SIGALRM, SIGCHLD, SIGRTMIN}) {
+    EXPECT(sigismember(&seen, blocked) == 1);
+  }
+  pthread_sigmask(SIG_BLOCK, &profile, &before);
+  StartThread("test", look).join();
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  EXPECT(sigismember(&seen, SIGPROF) == 1);  // as the host has it
 }
 
 void TestCfStats() {
@@ -382,12 +521,24 @@ void TestWriteTiming() {
 
 }  // namespace
 
+// So that an expectation can find out what an allocation that fails leaves behind. Inlined, GCC takes them for a mismatch.
+__attribute__((noinline)) void* operator new(size_t size) {
+  void* memory = g_no_memory ? nullptr : std::malloc(size ? size : 1);
+  if (!memory) throw std::bad_alloc();
+  return memory;
+}
+__attribute__((noinline)) void operator delete(void* memory) noexcept { std::free(memory); }
+__attribute__((noinline)) void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+
 int main() {
   // Computed by hand from the definition of FNV-1a.
   EXPECT(DatabaseId("h", "/p", "i") == "e4076b237ea81165");
   TestLease();
   TestOriginals();
+  TestOriginalsOfTheOwner();
+  TestControlTakesWhatItFinds();
   TestRestore();
+  TestRestoreWithoutMemory();
   TestStall();
   TestAwait();
   TestGate();
@@ -396,6 +547,8 @@ int main() {
   TestBodies();
   TestOptionValues();
   TestHostSafety();
+  TestStandardError();
+  TestThreadSignals();
   TestCfStats();
   TestHistograms();
   TestLatencyHistogram();
