@@ -110,7 +110,7 @@ def test_a_pin_for_all_targets(run_dir: Path) -> None:
         (("set", f"{SLOWDOWN}=30", "--column-family", "no"), 2, "there is no column family 'no' here"),
         (("remove", "max_background_jobs"), 4, "max_background_jobs is not pinned on "),
         (("remove", "write_buffer_size "), 4, "write_buffer_size  is not pinned on "),
-        (("remove", "write/buffer?size"), 4, "is not pinned on "),
+        (("remove", "write?buffer#size"), 4, "write?buffer#size is not pinned on "),
     ],
 )
 def test_what_cannot_be_pinned_is_one_sentence_and_an_exit_code(

@@ -80,6 +80,29 @@ def test_a_number_that_does_not_parse_to_itself(client: AgentClient, db: str, va
     refuse(client, db, family(level0_stop_writes_trigger=value), "bad_value")
 
 
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("level0_stop_writes_trigger", "0"),
+        ("level0_slowdown_writes_trigger", "-1"),
+        ("max_write_buffer_number", "1"),
+        ("max_bytes_for_level_base", "0"),
+    ],
+)
+def test_what_would_hold_writes_for_good_so_that_no_restore_could_undo_it(
+    client: AgentClient, db: str, option: str, value: str
+) -> None:
+    assert refuse(client, db, family(**{option: value}), "bad_value")["option"] == option
+
+
+@pytest.mark.parametrize("below", [0, -1])
+def test_a_condition_that_never_holds(client: AgentClient, db: str, below: int) -> None:
+    epoch = client.acquire(db)
+    never = back(ORIGINAL, when=("default", "rocksdb.num-files-at-level0", below))
+    client.change(db, epoch, [GOOD], [never]).refused(422, "bad_request")
+    assert_untouched(client, db)
+
+
 @pytest.mark.parametrize("value", ["yes", "", "2", "truex", "TRUE!"])
 def test_a_truth_value_that_does_not_parse(client: AgentClient, db: str, value: str) -> None:
     refuse(client, db, family(disable_auto_compactions=value), "bad_value")

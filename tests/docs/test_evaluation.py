@@ -13,6 +13,7 @@ from adocd_bench.evaluation.report.read import found_in
 from adocd_bench.evaluation.report.summary import compared, summarise
 from adocd_bench.evaluation.report.write import report_of
 
+from adocd.model.knob import MIB
 from tests.bench.kept import RESULTS, needs_results
 from tests.conftest import REPOSITORY
 
@@ -72,6 +73,29 @@ def test_what_scaling_changes() -> None:
     assert f"device takes, they waited {shares[1]}." in page
     took = [median(d.elapsed_s for run in runs for d in run.decisions if d.elapsed_s) for runs in (full, small)]
     assert f"{took[0]:.2f} s at the median at scale 1, {took[1]:.2f} s at a sixteenth" in page
+
+
+def test_which_runs_have_the_floor_of_an_older_tide() -> None:
+    """Its slope never went below 4 MiB/s; RocksDB gets a rate that it has already as one byte more."""
+    page = " ".join((REPOSITORY / "docs" / "evaluation.md").read_text().split())
+    shares = {}
+    for block in (
+        "peaks-100-cap-5 flood-cap-15 wave-350-cap-13 flood-cap-13 tide-cap-13 tide-cap-210 reads-cap-210 trace-cap-5"
+    ).split():
+        rates = [
+            decision.settings["delayed_write_rate"]
+            for run in found_in(RESULTS / "evaluation" / block).runs
+            if run.scheme.name == "tide"
+            for decision in run.decisions
+            if "delayed_write_rate" in decision.settings and decision.at_s < run.measured_s
+        ]
+        shares[block] = f"{100 * sum(rate in (4 * MIB, 4 * MIB + 1) for rate in rates) / len(rates):.0f} %"
+    assert shares.pop("peaks-100-cap-5") == "100 %"
+    assert "that floor in all changes of the rate in `peaks-100-cap-5`" in page
+    for block in ("flood-cap-15", "wave-350-cap-13", "flood-cap-13"):
+        assert f"{shares.pop(block)} in `{block}`" in page
+    assert set(shares.values()) == {"0 %"}
+    assert "and in none in `tide-cap-13`, `tide-cap-210` and `reads-cap-210`. Only `trace-cap-5` was made anew" in page
 
 
 def test_what_the_page_says_of_the_newer_blocks() -> None:

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 
-from adocd_agent.catalogue import BOOL, DOUBLE, INT, SIZE, Catalogue, OptionKind, one_of
+from adocd_agent.catalogue import (
+    BOOL,
+    DOUBLE,
+    FILES,
+    INT,
+    LEVEL_BASE,
+    MEMTABLES,
+    SIZE,
+    Catalogue,
+    OptionKind,
+    one_of,
+)
 
 COLUMN_FAMILY_OPTIONS: dict[str, tuple[OptionKind, str]] = {
     "blob_garbage_collection_age_cutoff": (DOUBLE, "0.250000"),
@@ -13,12 +24,12 @@ COLUMN_FAMILY_OPTIONS: dict[str, tuple[OptionKind, str]] = {
     "enable_blob_garbage_collection": (BOOL, "false"),
     "hard_pending_compaction_bytes_limit": (SIZE, "274877906944"),
     "level0_file_num_compaction_trigger": (INT, "4"),
-    "level0_slowdown_writes_trigger": (INT, "20"),
-    "level0_stop_writes_trigger": (INT, "36"),
-    "max_bytes_for_level_base": (SIZE, "268435456"),
+    "level0_slowdown_writes_trigger": (FILES, "20"),
+    "level0_stop_writes_trigger": (FILES, "36"),
+    "max_bytes_for_level_base": (LEVEL_BASE, "268435456"),
     "max_bytes_for_level_multiplier": (DOUBLE, "10.000000"),
     "max_compaction_bytes": (SIZE, "1677721600"),
-    "max_write_buffer_number": (INT, "2"),
+    "max_write_buffer_number": (MEMTABLES, "2"),
     "soft_pending_compaction_bytes_limit": (SIZE, "68719476736"),
     "target_file_size_base": (SIZE, "67108864"),
     "target_file_size_multiplier": (INT, "1"),

@@ -36,6 +36,11 @@ def one_of(*names: str) -> OptionKind:
 
 SIZE = OptionKind(_WHOLE, 0, 2**64 - 1)
 INT = OptionKind(_WHOLE, -(2**31), 2**31 - 1)
+# With less, RocksDB stops or delays writes for good, and a SetOptions that would put it back waits behind them.
+FILES = OptionKind(_WHOLE, 1, INT.high)
+MEMTABLES = OptionKind(_WHOLE, 2, INT.high)
+# RocksDB asserts that no level's target is 0 (VersionStorageInfo::CalculateBaseBytes).
+LEVEL_BASE = OptionKind(_WHOLE, 1, SIZE.high)
 UINT32 = OptionKind(_WHOLE, 0, 2**32 - 1)
 UINT8 = OptionKind(_WHOLE, 0, 2**8 - 1)
 BOOL = one_of("true", "false")
@@ -92,15 +97,15 @@ _FAMILY_9_8: dict[str, OptionKind] = {
     "inplace_update_num_locks": SIZE,
     "last_level_temperature": _TEMPERATURE,
     "level0_file_num_compaction_trigger": INT,
-    "level0_slowdown_writes_trigger": INT,
-    "level0_stop_writes_trigger": INT,
-    "max_bytes_for_level_base": SIZE,
+    "level0_slowdown_writes_trigger": FILES,
+    "level0_stop_writes_trigger": FILES,
+    "max_bytes_for_level_base": LEVEL_BASE,
     "max_bytes_for_level_multiplier": DOUBLE,
     "max_bytes_for_level_multiplier_additional": INTS,
     "max_compaction_bytes": SIZE,
     "max_sequential_skip_in_iterations": SIZE,
     "max_successive_merges": SIZE,
-    "max_write_buffer_number": INT,
+    "max_write_buffer_number": MEMTABLES,
     "memtable_huge_page_size": SIZE,
     "memtable_max_range_deletions": UINT32,
     "memtable_prefix_bloom_size_ratio": DOUBLE,

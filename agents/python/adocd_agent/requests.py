@@ -126,7 +126,7 @@ def _step(value: Json, where: str) -> dict[str, Json]:
         step["when"] = {
             "column_family": _string(when["column_family"], f"{where}.when.column_family"),
             "property": _string(when["property"], f"{where}.when.property"),
-            "below": _integer(when["below"], f"{where}.when.below"),
+            "below": _integer(when["below"], f"{where}.when.below", 1),
         }
     return step
 

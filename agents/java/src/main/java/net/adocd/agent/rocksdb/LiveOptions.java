@@ -52,14 +52,16 @@ final class LiveOptions {
     static {
         family(OptionKind.SIZE,
             "arena_block_size", "blob_compaction_readahead_size", "blob_file_size",
-            "hard_pending_compaction_bytes_limit", "inplace_update_num_locks", "max_bytes_for_level_base",
+            "hard_pending_compaction_bytes_limit", "inplace_update_num_locks",
             "max_compaction_bytes", "max_sequential_skip_in_iterations", "max_successive_merges",
             "memtable_huge_page_size", "min_blob_size", "periodic_compaction_seconds",
             "preclude_last_level_data_seconds", "preserve_internal_time_seconds", "sample_for_compression",
             "soft_pending_compaction_bytes_limit", "target_file_size_base", "ttl", "write_buffer_size");
         family(OptionKind.INT,
-            "blob_file_starting_level", "level0_file_num_compaction_trigger", "level0_slowdown_writes_trigger",
-            "level0_stop_writes_trigger", "max_write_buffer_number", "target_file_size_multiplier");
+            "blob_file_starting_level", "level0_file_num_compaction_trigger", "target_file_size_multiplier");
+        family(OptionKind.FILES, "level0_slowdown_writes_trigger", "level0_stop_writes_trigger");
+        family(OptionKind.MEMTABLES, "max_write_buffer_number");
+        family(OptionKind.LEVEL_BASE, "max_bytes_for_level_base");
         family(OptionKind.UINT32,
             "bottommost_file_compaction_delay", "memtable_avg_op_scan_flush_trigger", "memtable_max_range_deletions",
             "memtable_op_scan_flush_trigger", "memtable_protection_bytes_per_key",

@@ -151,9 +151,8 @@ final class RequestBodies {
         String family = string(when.get("column_family"), place + ".column_family");
         String property = string(when.get("property"), place + ".property");
         // What no property reaches is as good as the largest number that one can reach.
-        BigInteger below = whole(when.get("below"), place + ".below")
-            .min(BigInteger.valueOf(Long.MAX_VALUE)).max(BigInteger.valueOf(Long.MIN_VALUE));
-        return new PlanStep(change, new PlanStep.Condition(family, property, below.longValue()));
+        long below = integer(when.get("below"), place + ".below", 1, Long.MAX_VALUE);
+        return new PlanStep(change, new PlanStep.Condition(family, property, below));
     }
 
     @SuppressWarnings("unchecked")

@@ -24,6 +24,12 @@ public record OptionKind(Pattern pattern, BigInteger low, BigInteger high) {
     public static final OptionKind UINT32 = whole(BigInteger.ZERO, power(32));
     /** uint8_t. */
     public static final OptionKind UINT8 = whole(BigInteger.ZERO, power(8));
+    /** A number of files: with less RocksDB holds writes for good, and what would put it back waits behind them. */
+    public static final OptionKind FILES = whole(BigInteger.ONE, power(31));
+    /** A number of memtables, for the same reason. */
+    public static final OptionKind MEMTABLES = whole(BigInteger.TWO, power(31));
+    /** RocksDB asserts that no level's target is 0 (VersionStorageInfo::CalculateBaseBytes). */
+    public static final OptionKind LEVEL_BASE = whole(BigInteger.ONE, power(64));
     /** A number of threads that RocksDB starts at once: the protocol limits it. */
     public static final OptionKind JOBS = range(1, 1024);
     /** The same, where -1 means that max_background_jobs applies. */
