@@ -14,7 +14,8 @@ from adocd.model.values import OptionName, Values, flat
 from adocd.targets.base import Target
 from adocd.targets.errors import TargetError
 
-#: Longest wait for a restore. One without conditions takes a few SetOptions calls, 17 to 43 ms each under load.
+#: Longest wait for a restore, and then for values that were read after its end. A restore without conditions takes a
+#: few SetOptions calls, 17 to 43 ms each under load.
 _PATIENCE_S = 2.0
 #: The agent reuses a snapshot for 50 ms, so asking sooner shows nothing new.
 _LOOK_AGAIN_S = 0.06
@@ -42,8 +43,9 @@ class RestoreResult:
 async def restore(target: Target, left: Mapping[OptionName, Left] | None) -> RestoreResult:
     """Revoke the lease, and compare the values with their originals once the restore has ended.
 
-    `left` holds the options that the journal lists as changed, None without a journal. Waits at most two seconds, and
-    not at all for a restore that waits for a condition. Raises TargetError when the lease cannot be revoked.
+    `left` holds the options that the journal lists as changed, None without a journal. Waits at most two seconds for
+    the end and two for the values, and not at all for a restore that waits for a condition. Raises TargetError when the
+    lease cannot be revoked.
     """
     begun = await target.revoke_lease()
     try:
@@ -85,6 +87,7 @@ async def _ended(target: Target) -> tuple[Snapshot, bool]:
             ended_s = None
         elif ended_s is None:
             ended_s = now_s
+            deadline_s = now_s + _PATIENCE_S  # one that ended at the last moment is compared, too
         elif asked_s - seen.age_s - seen.collect_s > ended_s:
             return seen, True
         if seen.restore.state == "waiting" or now_s > deadline_s:

@@ -5,8 +5,12 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+import pytest
+
+from adocd.daemon.change import back
 from adocd.daemon.change.back import Unlike, restore, unlike
 from adocd.model.knob import MIB
+from adocd.model.snapshot import Snapshot
 from adocd.model.values import of_database, of_family, of_pool
 from tests.daemon.change.test_ledger import Journaled
 from tests.daemon.harness import FIXED, Scene, options, pin, session_of, ticks, until, with_agent
@@ -79,6 +83,29 @@ def test_a_restore_without_a_journal_compares_with_the_values_of_the_open(tmp_pa
         assert restored.restore.state == "none"
         assert restored.unlike is not None
         assert [(o.option, o.original, o.is_ours) for o in restored.unlike] == [(str(SIZE), str(64 * MIB), None)]
+
+    with_agent(database, tmp_path, body)
+
+
+def test_a_restore_that_ends_at_the_last_moment_is_compared_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = FakeDatabase(tmp_path / "db")
+    monkeypatch.setattr(back, "_PATIENCE_S", 1.0)
+
+    async def body(scene: Scene) -> None:
+        loop = await scene.attach(FIXED)
+        await ticks(loop, 2)
+        target = session_of(loop).target
+        asked = target.snapshot
+
+        async def late(since: int | None) -> Snapshot:
+            await asyncio.sleep(1.2)
+            monkeypatch.setattr(target, "snapshot", asked)
+            return await asked(since)
+
+        monkeypatch.setattr(target, "snapshot", late)
+        assert (await restore(target, {})).unlike == ()
 
     with_agent(database, tmp_path, body)
 
