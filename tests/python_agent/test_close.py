@@ -120,7 +120,7 @@ def test_detach_gives_the_options_back(scene: Scene) -> None:
     with scene.client() as client:
         described = client.database(client.only_database()["id"])
         low = described["originals"]["thread_pools"]["low"]
-        plan = [UNDO, back(threads("low", low), when=("default", "rocksdb.num-files-at-level0", -1))]
+        plan = [UNDO, back(threads("low", low), when=("default", "rocksdb.cur-size-all-mem-tables", 1))]
         db = described["id"]
         steps = client.change(db, client.acquire(db), [CHANGE, threads("low", low + 2)], plan).ok()["steps"]
         assert [step["outcome"] for step in steps] == ["applied"] * 2
