@@ -10,6 +10,7 @@ import pytest
 
 from adocd.controllers import registry
 from adocd.controllers.adoc import Adoc
+from adocd.daemon.control.target_loop import TargetLoop
 from adocd.model.knob import MIB
 from adocd.model.policy import Policy
 from adocd.model.values import of_family
@@ -198,21 +199,33 @@ def test_column_families_that_come_are_controlled_and_restored_too(tmp_path: Pat
     with_agent(database, tmp_path, body)
 
 
+def overflowing_twice(tmp_path: Path) -> FakeDatabase:
+    """A database with a second column family, index, whose memtables wait as well."""
+    database = overflowing(tmp_path / "db")
+    database.add_column_family("index")
+    database.measurements.column_families["index"]["rocksdb.num-immutable-mem-table"] = 2
+    return database
+
+
+async def changed_in_both(scene: Scene, database: FakeDatabase) -> TargetLoop:
+    """Let adoc change both column families; then nothing presses any more."""
+    loop = await scene.attach(ADOC)
+    await ticks(loop, 2)
+    await until(lambda: outcomes(loop) == ["applied"], "both families are changed")
+    database.measurements.column_families["default"]["rocksdb.num-immutable-mem-table"] = 0
+    return loop
+
+
 @pytest.mark.parametrize("reads_ids", [True, False])
 def test_a_column_family_that_is_created_anew_is_another_and_nobody_is_blamed(tmp_path: Path, reads_ids: bool) -> None:
     """An agent that cannot read RocksDB's ids of column families leaves it open who it was."""
-    database = overflowing(tmp_path / "db")
+    database = overflowing_twice(tmp_path)
     measured = database.measurements
-    database.add_column_family("index")
-    measured.column_families["index"]["rocksdb.num-immutable-mem-table"] = 2
     if not reads_ids:
         measured.ids = {}
 
     async def body(scene: Scene) -> None:
-        loop = await scene.attach(ADOC)
-        await ticks(loop, 2)
-        await until(lambda: outcomes(loop) == ["applied"], "both families are changed")
-        measured.column_families["default"]["rocksdb.num-immutable-mem-table"] = 0
+        loop = await changed_in_both(scene, database)
         database.drop_column_family("index")
         database.add_column_family("index")
         if not reads_ids:
@@ -236,16 +249,10 @@ def test_a_column_family_that_is_created_anew_is_another_and_nobody_is_blamed(tm
 def test_a_column_family_that_was_gone_for_some_time_is_not_given_what_the_law_wanted_of_its_namesake(
     tmp_path: Path,
 ) -> None:
-    database = overflowing(tmp_path / "db")
-    measured = database.measurements
-    database.add_column_family("index")
-    measured.column_families["index"]["rocksdb.num-immutable-mem-table"] = 2
+    database = overflowing_twice(tmp_path)
 
     async def body(scene: Scene) -> None:
-        loop = await scene.attach(ADOC)
-        await ticks(loop, 2)
-        await until(lambda: outcomes(loop) == ["applied"], "both families are changed")
-        measured.column_families["default"]["rocksdb.num-immutable-mem-table"] = 0
+        loop = await changed_in_both(scene, database)
         database.drop_column_family("index")
         await ticks(loop, 2)
         assert {o.name for o in session_of(loop).steering.wanted if o.scope == "column_family"} == {"default"}
@@ -260,19 +267,13 @@ def test_a_column_family_that_was_gone_for_some_time_is_not_given_what_the_law_w
 
 def test_a_column_family_whose_handle_comes_back_gets_its_original_back(tmp_path: Path) -> None:
     """While the program holds no handle the agent cannot see it, and forgets its original; its options stay tuned."""
-    database = overflowing(tmp_path / "db")
-    measured = database.measurements
-    database.add_column_family("index")
-    measured.column_families["index"]["rocksdb.num-immutable-mem-table"] = 2
+    database = overflowing_twice(tmp_path)
 
     def index_batch() -> str:
         return database.options.column_families["index"]["write_buffer_size"]
 
     async def body(scene: Scene) -> None:
-        loop = await scene.attach(ADOC)
-        await ticks(loop, 2)
-        await until(lambda: outcomes(loop) == ["applied"], "both families are changed")
-        measured.column_families["default"]["rocksdb.num-immutable-mem-table"] = 0
+        loop = await changed_in_both(scene, database)
         database.lose_handle("index")
         await ticks(loop, 2)
         assert of_family("index", "write_buffer_size") in scene.book.left(loop.id)
