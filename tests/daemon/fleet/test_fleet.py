@@ -149,7 +149,7 @@ def test_a_database_that_comes_back_tuned_under_another_host_name_is_told_of(
         await until(lambda: states(fleet) == {"db": "closed"}, "its container ends")
         (former,) = fleet.loops
         database.reopen(keep_options=True)
-        assert former not in caplog.text
+        caplog.clear()  # a change that the container's end cut off may have been logged with the same id
         with FakeAgent(tmp_path, [database], pid=2, host="second-container"):
             await until(lambda: former in caplog.text, "it is found")
         assert "write_buffer_size (default) was 67108864" in caplog.text
