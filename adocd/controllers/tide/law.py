@@ -9,7 +9,7 @@ ComputeCompactionScore).
 
 | regime | when | what |
 |---|---|---|
-| calm | none of the others | everything is the owner's |
+| calm | none of the others | everything is the owner's, but for the rate limiter while somebody reads |
 | flood | memtables wait, a stall, twice the owner's trigger | memory, flush slots, wide merges; a shut gate |
 | brim | level 0 is at 0.6 of the bound | the same, and writes are delayed, from what clients do to what lasts |
 | ebb | clients write little (below) | twice the owner's trigger, then base level and trigger |
@@ -46,8 +46,10 @@ Where anybody reads, level 0 keeps the owner's slowdown and stop, because a read
 owner's threads, because they take the device from reads. Then the files get larger, up to the memory budget, the gate
 opens at 0.6 of the owner's slowdown, and the base level is as large as level 0 at that slowdown, so that deeper levels
 are merged later, too. The slope is between the owner's slowdown and stop. What a flood has left in level 0 when readers
-come is merged at once; until then the owner's slowdown and stop wait, because they would hold writers meanwhile. Reads
-are counted by tickers, and matter for a minute after the last; without Statistics the law takes them for granted.
+come is merged at once; until then the owner's slowdown and stop wait, because they would hold writers meanwhile. A rate
+limiter, if the database was opened with one, gives flushes and compactions what clients leave of the disks
+(adocd.controllers.tide.limiter), also when all else is calm. Reads are counted by tickers, and matter for a minute
+after the last; without Statistics the law takes them for granted.
 
 Asked once a second, and also at once when a stall begins or ends and when memtables wait, where the agent tells that.
 
@@ -73,7 +75,7 @@ The law judges itself by whole floods, and leaves some to the owner's options (a
 
 Does harm to readers that come when a flood has just been taken in: until it is merged they look into a large level 0,
 for up to `pay_back_s`. What level 1 holds above the owner's base then moves down at leisure: that debt has no bound of
-its own. Not reachable: pace within a running merge, and priorities of flushes on the device.
+its own. Not reachable: pace within a running merge without a rate limiter, and priorities of flushes on the device.
 """
 
 from collections.abc import Iterator
@@ -87,6 +89,7 @@ from adocd.controllers.tide.family import is_behind, is_governed, is_held, is_pi
 from adocd.controllers.tide.gate import Level0Gate
 from adocd.controllers.tide.judged import JudgedFloods
 from adocd.controllers.tide.learned import Learned
+from adocd.controllers.tide.limiter import LEAVES, LEAVES_REASON, limit
 from adocd.controllers.tide.memory import flood_memtables, owners_memtables, spare_bytes
 from adocd.controllers.tide.parameters import TideParameters
 from adocd.controllers.tide.regime import ADMITS, IN_FLOOD, MAY_END, REASONS, Regime
@@ -113,7 +116,7 @@ _OF_FAMILY = (
     Knob.LEVEL0_STOP,
 )
 _WIDTH = (Knob.BACKGROUND_JOBS, Knob.SUBCOMPACTIONS, Knob.COMPACTION_READAHEAD)
-_OF_DATABASE = frozenset({*_WIDTH, Knob.DELAYED_WRITE_RATE})
+_OF_DATABASE = frozenset({*_WIDTH, Knob.DELAYED_WRITE_RATE, Knob.RATE_LIMIT})
 #: Of the memory budget, what the readahead of a merge may take; and the least readahead that is set, in bytes.
 _READAHEAD_SHARE, _READAHEAD_LEAST = 4, 64 << 10
 
@@ -166,9 +169,13 @@ class Tide(Controller):
         settings = not_there_yet(self._wanted(sample), sample)
         if not any(map(is_behind, sample.column_families)):
             settings += self._rate.settings(sample, self._admitted(sample))
-        if not settings:
-            return None
-        return Decision(settings, self._signal(sample), f"tide.{self._regime}", REASONS[self._regime])
+        rule, reason = self._regime.value, REASONS[self._regime]
+        leaves = self._is_read and self.declined is None
+        rate = limit(sample, self._learned, self._device(sample), leaves_to_clients=leaves)
+        if rate is not None:
+            rule, reason = (rule, reason) if settings else (LEAVES, LEAVES_REASON)
+            settings += (Setting(Knob.RATE_LIMIT, rate),)
+        return Decision(settings, self._signal(sample), f"tide.{rule}", reason) if settings else None
 
     # -- regimes
 

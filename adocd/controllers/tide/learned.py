@@ -13,6 +13,8 @@ _SILENT_S, _LONG_S = 2.0, 30.0
 _READ_FOR_S = 60.0
 #: A compaction that writes less of what it reads drops most of it.
 _KEPT_LEAST = 0.5
+#: Flushes and compactions that write this share of the rate limiter's rate are held by it.
+_LIMITED_FROM = 0.7
 #: What is known of reads stays known for so long without tickers, in s: one sample without them says nothing.
 _KNOWN_FOR_S = 10.0
 #: The reads that are counted: point lookups, and each step of a scan (statistics.h).
@@ -48,8 +50,8 @@ class Learned:
     thousand records (compaction_job.cc, kRecordStatsEvery): with values of 100 kB that is 100 MB at once, written since
     the last count. So a rate is the bytes between two counts by the time between them.
 
-    `clients` is the peak of what clients wrote, which fades within minutes; `writes` is what they write now, `flushes`
-    what flushes write while memtables wait for them.
+    `clients` is the peak of what clients wrote, which fades within minutes; `writes` is what they write now, `reads`
+    what they read from the disks, `flushes` what flushes write while memtables wait for them.
 
     `free_bytes` is the free space that was seen last: a look around that took too long is no reason to forget it.
     """
@@ -65,6 +67,7 @@ class Learned:
         #: What compactions read and write.
         self._merging, self._merged = Mean(_SMOOTHING_S), Mean(_SMOOTHING_S)
         self._background, self._writes, self._flushing = Mean(_SMOOTHING_S), Mean(_SMOOTHING_S), Mean(_SMOOTHING_S)
+        self._reads = Mean(_SMOOTHING_S)
         self._reads_per_s, self._writes_per_s = Mean(_SMOOTHING_S), Mean(_SMOOTHING_S)
         #: Since reads were last counted, in s.
         self._uncounted_reads_s = math.inf
@@ -76,6 +79,11 @@ class Learned:
         """What clients write now, in bytes/s."""
         return self._writes.value or 0.0
 
+    @property
+    def reads(self) -> float:
+        """What clients read from the disks now, in bytes/s; 0 where the host of the database cannot be measured."""
+        return self._reads.value or 0.0
+
     def observe(self, sample: Sample) -> None:
         """Take in a sample."""
         seconds = sample.interval_s
@@ -84,6 +92,10 @@ class Learned:
             self.free_bytes = sample.surroundings.free_bytes
         self._learn_device(sample)
         self._learn_reads(sample)
+        process = None if sample.surroundings is None else sample.surroundings.process
+        if process is not None and process.read_bytes_per_s is not None:
+            ours = self._merging.value or 0.0
+            self._reads.add(max(0.0, process.read_bytes_per_s - ours), seconds)
         if sample.written_bytes_per_s is not None:
             now = self._writes.add(sample.written_bytes_per_s, seconds)
             self.clients = max(now, (self.clients or 0.0) * math.exp(-seconds / _PEAK_S))
@@ -117,7 +129,7 @@ class Learned:
         self._counts_rarely = False
         if self.device is None or now > self.device:
             self.device = now
-        elif sample.running_compactions and not drops:
+        elif sample.running_compactions and not drops and not _is_limited(now, sample):
             self.device += (now - self.device) * -math.expm1(-seconds / _SLOWER_S)
 
     def _learn_reads(self, sample: Sample) -> None:
@@ -127,3 +139,9 @@ class Learned:
             self._uncounted_reads_s = 0.0
             self._reads_per_s.add(sum(reads), sample.interval_s)
             self._writes_per_s.add(sample.writes_per_s, sample.interval_s)
+
+
+def _is_limited(rate: float, sample: Sample) -> bool:
+    """Whether the rate limiter, and not the device, may be what holds flushes and compactions to this rate."""
+    limit = sample.options.rate_limiter_bytes_per_s
+    return limit is not None and rate >= _LIMITED_FROM * limit

@@ -117,11 +117,15 @@ class Law:
     def stop_limiting(self, why: str) -> None:
         """Stop asking the laws that turn the rate limiter, because something else changed it.
 
+        Those that can do without it go on, and leave it alone.
+
         RocksDB has no getter for auto_tuned. If it is on, the law and RocksDB would undo each other's changes for ever.
         """
         self.limited = why
         for part in self._parts:
-            if Knob.RATE_LIMIT in part.controller.knobs:
+            if Knob.RATE_LIMIT in part.controller.optional_knobs:
+                part.leaves_limiter = True
+            elif Knob.RATE_LIMIT in part.controller.knobs:
                 part.is_stopped = True
                 part.declined = (
                     f"{why}, or the limiter's auto_tuned is on; open the database without it, and set the policy again"
@@ -154,6 +158,8 @@ class _Part:
         #: Converted to text, because a third-party law may put anything there.
         self.declined: str | None = None
         self.is_stopped = False
+        #: Whether something else turns the rate limiter, which this law can do without.
+        self.leaves_limiter = False
         #: Whether it could not be asked since its last window: the next one does not span that time.
         self.is_interrupted = False
         #: Of the events that it wants to be asked at, those that the agent can wait for.
@@ -230,10 +236,11 @@ class _Part:
 
     def _possible(self, decision: Decision, sample: Sample) -> Decision | None:
         """Drop settings of optional knobs that cannot be turned here."""
-        optional = self.controller.optional_knobs
-        settings = tuple(
-            setting
-            for setting in decision.settings
-            if setting.knob not in optional or why_not(setting.knob, sample, self._capabilities) is None
-        )
+        settings = tuple(setting for setting in decision.settings if self._is_possible(setting.knob, sample))
         return replace(decision, settings=settings) if settings or not decision.settings else None
+
+    def _is_possible(self, knob: Knob, sample: Sample) -> bool:
+        if knob not in self.controller.optional_knobs:
+            return True
+        is_left = knob is Knob.RATE_LIMIT and self.leaves_limiter
+        return not is_left and why_not(knob, sample, self._capabilities) is None

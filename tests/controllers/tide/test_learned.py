@@ -9,7 +9,9 @@ import pytest
 
 from adocd.controllers.tide.learned import Learned
 from adocd.model.sample import Sample
+from adocd.model.values import RATE_LIMITER
 from tests.controllers.laws import MB, Plant
+from tests.model.test_surroundings import BUSY, PROCESS
 
 READ = "rocksdb.number.keys.read"
 
@@ -110,3 +112,22 @@ def test_what_flushes_write_counts_while_memtables_wait_for_them(immutable: int,
     plant = Plant(min_write_buffer_number_to_merge="3", max_write_buffer_number="6")
     plant.immutable_memtables = immutable
     assert seen(Learned(), plant, **working(60, 0, running=0)).flushes == rate
+
+
+def test_what_the_rate_limiter_holds_says_nothing_of_the_device() -> None:
+    """A limit of 50 MB/s on a device of 200 does not make it one of 50; a device of 20 MB/s is seen below it."""
+    learned, plant = seen(Learned(), Plant(), **working(60, 140)), Plant()
+    plant.values[RATE_LIMITER] = str(50 * MB)
+    seen(learned, plant, 600, **working(10, 40))
+    assert learned.device == pytest.approx(200 * MB, rel=0.01)
+    seen(learned, plant, 600, **working(10, 10))
+    assert learned.device == pytest.approx(20 * MB, rel=0.05)
+
+
+def test_what_clients_read_from_the_disks_is_what_the_process_reads_less_what_compactions_read() -> None:
+    process = replace(PROCESS, read_bytes_per_s=90.0 * MB)
+    learned = seen(Learned(), Plant(), surroundings=replace(BUSY, process=process), compaction_read_bytes_per_s=50e6)
+    assert learned.reads == pytest.approx(40 * MB, rel=0.01)
+    seen(learned, Plant(), surroundings=replace(BUSY, process=process), compaction_read_bytes_per_s=120e6)
+    assert learned.reads == pytest.approx(0.0, abs=0.01 * MB)
+    assert Learned().reads == 0.0

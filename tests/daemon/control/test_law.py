@@ -315,6 +315,27 @@ def test_a_knob_that_a_law_can_do_without_is_left_out_where_it_cannot_be_turned(
     assert asyncio.run(body()).settings == (Setting(Knob.BACKGROUND_JOBS, 8),)
 
 
+@pytest.mark.parametrize("needs_it", [True, False], ids=["a law that needs it", "one that can do without"])
+def test_a_limiter_that_something_else_turns_stops_the_law_that_cannot_do_without_it(*, needs_it: bool) -> None:
+    law = Law(Policy("manual", {"rate_limit": 20 * MIB, "background_jobs": 8}), CAPABILITIES)
+    (manual,) = parts(law)
+    manual.optional_knobs = frozenset() if needs_it else frozenset({Knob.RATE_LIMIT})
+    values = option_values()
+    whole = OptionValues(values.database, values.column_families, rate_limiter_bytes_per_s=400 * MIB)
+
+    async def body() -> tuple[tuple[Setting, ...], ...]:
+        await law.step(snapshot(monotonic_s=100.0, options=whole), NOTHING)
+        asked = [await law.step(snapshot(monotonic_s=101.0, options=whole), NOTHING)]
+        law.stop_limiting("somebody else changed it")
+        asked += [await law.step(snapshot(monotonic_s=second, options=whole), NOTHING) for second in (102.0, 103.0)]
+        return tuple(() if one is None else one[0].settings for one in asked)
+
+    before, *after = asyncio.run(body())
+    assert {setting.knob for setting in before} == {Knob.RATE_LIMIT, Knob.BACKGROUND_JOBS}
+    assert after == ([()] * 2 if needs_it else [(Setting(Knob.BACKGROUND_JOBS, 8),)] * 2)
+    assert (law.declined is not None) is needs_it
+
+
 def test_a_law_sees_each_event_once_whichever_snapshot_it_came_with(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
