@@ -80,7 +80,7 @@ peaks() {
   is_wanted "$name" || return 0
   bench run --out "$out/$name" --scale 10 --at-once 8 --profile cap-5 --seconds 220 "$@"
 }
-peaks_schemes=default,default-with-tide-memory,auto-tuned,silk,silk-floor,tide
+peaks_schemes=default,default-with-tide-memory,auto-tuned,silk,silk-floor,tide,tide-limiter
 peaks peaks-100-cap-5 --scheme "$peaks_schemes,silk-bandwidth,silk-floor-bandwidth,silk-hold" --workload peaks-100-4kb
 # Figure 8A, by a trace of our own.
 peaks trace-cap-5 --scheme "$peaks_schemes" --workload trace-bursts-4kb

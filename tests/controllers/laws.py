@@ -22,12 +22,13 @@ from adocd.probes.statistics import StatisticsProbe
 from tests.builders import CAPABILITIES, DATABASE_OPTIONS, FAMILY_OPTIONS, snapshot
 
 MB = 1_000_000
-#: What each law needs to be given; the papers' own figures.
+#: What each law needs to be given, the papers' own figures, and what makes it turn all of its knobs.
 PARAMETERS: Mapping[str, Mapping[str, ParameterValue]] = {
     "manual": {"batch_size": 128 * MIB, "background_jobs": 8, "auto_compaction": True, "soft_pending_limit": 0},
     "mimd": {"max_bytes_per_s": 400 * MB},
     "toggle": {"cap_bytes_per_s": 190 * MB, "off_max_s": 86400.0},
     "silk": {"bandwidth_bytes_per_s": 200 * MB},
+    "tide": {"limiter": True},
 }
 DATABASE = DATABASE_OPTIONS | {"bytes_per_sync": "0", "max_subcompactions": "1"}
 RATE = 150 * MB

@@ -9,7 +9,7 @@ ComputeCompactionScore).
 
 | regime | when | what |
 |---|---|---|
-| calm | none of the others | everything is the owner's, but for the rate limiter while somebody reads |
+| calm | none of the others | everything is the owner's |
 | flood | memtables wait, a stall, twice the owner's trigger | memory, flush slots, wide merges; a shut gate |
 | brim | level 0 is at 0.6 of the bound | the same, and writes are delayed, from what clients do to what lasts |
 | ebb | clients write little (below) | twice the owner's trigger, then base level and trigger |
@@ -46,10 +46,12 @@ Where anybody reads, level 0 keeps the owner's slowdown and stop, because a read
 owner's threads, because they take the device from reads. Then the files get larger, up to the memory budget, the gate
 opens at 0.6 of the owner's slowdown, and the base level is as large as level 0 at that slowdown, so that deeper levels
 are merged later, too. The slope is between the owner's slowdown and stop. What a flood has left in level 0 when readers
-come is merged at once; until then the owner's slowdown and stop wait, because they would hold writers meanwhile. A rate
-limiter, if the database was opened with one, gives flushes and compactions what clients leave of the disks
-(adocd.controllers.tide.limiter), also when all else is calm. Reads are counted by tickers, and matter for a minute
-after the last; without Statistics the law takes them for granted.
+come is merged at once; until then the owner's slowdown and stop wait, because they would hold writers meanwhile. Reads
+are counted by tickers, and matter for a minute after the last; without Statistics the law takes them for granted.
+
+With `limiter=true`, and a database that was opened with a rate limiter, flushes and compactions get what clients leave
+of the disks, also when all else is calm (adocd.controllers.tide.limiter). It is not the default, because RocksDB does
+not say whether a limiter tunes itself, and then the first change would be for good; nor whether databases share it.
 
 Asked once a second, and also at once when a stall begins or ends and when memtables wait, where the agent tells that.
 
@@ -78,18 +80,18 @@ for up to `pay_back_s`. What level 1 holds above the owner's base then moves dow
 its own. Not reachable: pace within a running merge without a rate limiter, and priorities of flushes on the device.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
 from adocd.controllers.admitted import FLOOR_BYTES_PER_S, HeldRate, owners_rate, released
 from adocd.controllers.base import Controller, Needs, Parameters
 from adocd.controllers.settings import not_there_yet
+from adocd.controllers.tide import limiter
 from adocd.controllers.tide.backlog import NO_BOUND, Bound, Debt, Merges, coming_down, file_bytes, most_bytes
 from adocd.controllers.tide.family import is_behind, is_governed, is_held, is_pinned
 from adocd.controllers.tide.gate import Level0Gate
 from adocd.controllers.tide.judged import JudgedFloods
 from adocd.controllers.tide.learned import Learned
-from adocd.controllers.tide.limiter import LEAVES, LEAVES_REASON, limit
 from adocd.controllers.tide.memory import flood_memtables, owners_memtables, spare_bytes
 from adocd.controllers.tide.parameters import TideParameters
 from adocd.controllers.tide.regime import ADMITS, IN_FLOOD, MAY_END, REASONS, Regime
@@ -130,6 +132,7 @@ class Tide(Controller):
     period_s = 1.0
     knobs = frozenset(_OF_FAMILY) | _OF_DATABASE
     optional_knobs = _OF_DATABASE
+    switches: ClassVar[Mapping[Knob, str]] = {Knob.RATE_LIMIT: "limiter=false"}
     wakes = frozenset({"stall", "memtables_wait"})
     reads = frozenset({Knob.SOFT_PENDING_LIMIT, Knob.HARD_PENDING_LIMIT})
     needs = Needs(level_bytes=True, background_rates=True)
@@ -140,6 +143,8 @@ class Tide(Controller):
         self._learned = Learned()
         self._judged = JudgedFloods()
         self._rate = HeldRate()
+        self._limiter = limiter.Limiter() if parameters.limiter else None
+        self.knobs = type(self).knobs if parameters.limiter else type(self).knobs - {Knob.RATE_LIMIT}
         self._regime = Regime.CALM
         #: The column families that were in a flood, each with what level 0 may hold.
         self._bounds: dict[str, Bound] = {}
@@ -169,13 +174,14 @@ class Tide(Controller):
         settings = not_there_yet(self._wanted(sample), sample)
         if not any(map(is_behind, sample.column_families)):
             settings += self._rate.settings(sample, self._admitted(sample))
-        rule, reason = self._regime.value, REASONS[self._regime]
-        leaves = self._is_read and self.declined is None
-        rate = limit(sample, self._learned, self._device(sample), leaves_to_clients=leaves)
-        if rate is not None:
-            rule, reason = (rule, reason) if settings else (LEAVES, LEAVES_REASON)
-            settings += (Setting(Knob.RATE_LIMIT, rate),)
-        return Decision(settings, self._signal(sample), f"tide.{rule}", reason) if settings else None
+        limit = self._limit(sample)
+        if settings:
+            return Decision(settings + limit, self._signal(sample), f"tide.{self._regime}", REASONS[self._regime])
+        if not limit:
+            return None
+        is_owners = limit[0].value == owners_value(Knob.RATE_LIMIT, sample)
+        reason = limiter.GIVES_BACK if is_owners else limiter.LEAVES
+        return Decision(limit, self._signal(sample), f"tide.{limiter.RULE}", reason)
 
     # -- regimes
 
@@ -393,6 +399,14 @@ class Tide(Controller):
         # Before the slope RocksDB delays only when the last memtable fills: then flushes say what lasts.
         before = max(clients / 2, self._learned.flushes or clients, owners_rate(sample) or 0)
         return before if slope is None else slope
+
+    def _limit(self, sample: Sample) -> tuple[Setting, ...]:
+        """Return the setting of the rate limiter; none where it stays, or is not ours to turn."""
+        if self._limiter is None:
+            return ()
+        is_at_work = self._is_read and self.declined is None
+        rate = self._limiter.rate(sample, self._learned, self._device(sample), is_at_work=is_at_work)
+        return () if rate is None else (Setting(Knob.RATE_LIMIT, rate),)
 
     def _signal(self, sample: Sample) -> str:
         flooded = self._flooded(sample) or list(sample.column_families)

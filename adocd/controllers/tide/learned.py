@@ -3,6 +3,8 @@
 import math
 from dataclasses import dataclass
 
+from adocd.model.knob import Knob
+from adocd.model.reading import owners_value, value_now
 from adocd.model.sample import Sample
 
 #: Time constants in seconds: of a rate, of the device where it is slower than known, of the clients' peak.
@@ -13,8 +15,10 @@ _SILENT_S, _LONG_S = 2.0, 30.0
 _READ_FOR_S = 60.0
 #: A compaction that writes less of what it reads drops most of it.
 _KEPT_LEAST = 0.5
-#: Flushes and compactions that write this share of the rate limiter's rate are held by it.
-_LIMITED_FROM = 0.7
+#: Flushes and compactions that write this share of the lowest rate limit of the last seconds are held by it.
+_LIMITED_FROM, _LIMITED_FOR_S = 0.7, 10.0
+#: The device is known after so many seconds of compactions.
+_KNOWN_AFTER_S = 5.0
 #: What is known of reads stays known for so long without tickers, in s: one sample without them says nothing.
 _KNOWN_FOR_S = 10.0
 #: The reads that are counted: point lookups, and each step of a scan (statistics.h).
@@ -50,8 +54,8 @@ class Learned:
     thousand records (compaction_job.cc, kRecordStatsEvery): with values of 100 kB that is 100 MB at once, written since
     the last count. So a rate is the bytes between two counts by the time between them.
 
-    `clients` is the peak of what clients wrote, which fades within minutes; `writes` is what they write now, `reads`
-    what they read from the disks, `flushes` what flushes write while memtables wait for them.
+    `clients` is the peak of what clients wrote, which fades within minutes; `writes` is what they write now, `flushes`
+    what flushes write while memtables wait for them.
 
     `free_bytes` is the free space that was seen last: a look around that took too long is no reason to forget it.
     """
@@ -64,10 +68,12 @@ class Learned:
         #: Bytes and seconds since a compaction's bytes were counted last; and whether that takes long.
         self._uncounted_bytes = self._uncounted_s = 0.0
         self._counts_rarely = False
+        #: The rate limits of the last seconds, with their age in s; and for how long compactions ran under the owner's.
+        self._limits: list[tuple[float, float]] = []
+        self._merged_s = 0.0
         #: What compactions read and write.
         self._merging, self._merged = Mean(_SMOOTHING_S), Mean(_SMOOTHING_S)
         self._background, self._writes, self._flushing = Mean(_SMOOTHING_S), Mean(_SMOOTHING_S), Mean(_SMOOTHING_S)
-        self._reads = Mean(_SMOOTHING_S)
         self._reads_per_s, self._writes_per_s = Mean(_SMOOTHING_S), Mean(_SMOOTHING_S)
         #: Since reads were last counted, in s.
         self._uncounted_reads_s = math.inf
@@ -80,9 +86,9 @@ class Learned:
         return self._writes.value or 0.0
 
     @property
-    def reads(self) -> float:
-        """What clients read from the disks now, in bytes/s; 0 where the host of the database cannot be measured."""
-        return self._reads.value or 0.0
+    def knows_device(self) -> bool:
+        """Whether compactions ran for long enough under the owner's rate limit, or without one."""
+        return self._merged_s >= _KNOWN_AFTER_S
 
     def observe(self, sample: Sample) -> None:
         """Take in a sample."""
@@ -92,10 +98,6 @@ class Learned:
             self.free_bytes = sample.surroundings.free_bytes
         self._learn_device(sample)
         self._learn_reads(sample)
-        process = None if sample.surroundings is None else sample.surroundings.process
-        if process is not None and process.read_bytes_per_s is not None:
-            ours = self._merging.value or 0.0
-            self._reads.add(max(0.0, process.read_bytes_per_s - ours), seconds)
         if sample.written_bytes_per_s is not None:
             now = self._writes.add(sample.written_bytes_per_s, seconds)
             self.clients = max(now, (self.clients or 0.0) * math.exp(-seconds / _PEAK_S))
@@ -114,6 +116,7 @@ class Learned:
         rates = (sample.flush_written_bytes_per_s, sample.compaction_written_bytes_per_s)
         if None in rates:
             return
+        self._observe_limit(sample)
         self._uncounted_bytes += sum(rate or 0.0 for rate in rates) * sample.interval_s
         merging = self._merging.add(sample.compaction_read_bytes_per_s or 0.0, sample.interval_s)
         drops = self._merged.add(rates[1] or 0.0, sample.interval_s) < _KEPT_LEAST * merging
@@ -129,8 +132,21 @@ class Learned:
         self._counts_rarely = False
         if self.device is None or now > self.device:
             self.device = now
-        elif sample.running_compactions and not drops and not _is_limited(now, sample):
+        elif sample.running_compactions and not drops and now < _LIMITED_FROM * self._least_limit():
             self.device += (now - self.device) * -math.expm1(-seconds / _SLOWER_S)
+
+    def _observe_limit(self, sample: Sample) -> None:
+        limit, owners = value_now(Knob.RATE_LIMIT, sample), owners_value(Knob.RATE_LIMIT, sample)
+        kept_s = _LIMITED_FOR_S + self._uncounted_s
+        older = [(age_s + sample.interval_s, rate) for age_s, rate in self._limits]
+        self._limits = [(age_s, rate) for age_s, rate in older if age_s <= kept_s]
+        self._limits.append((0.0, math.inf if limit is None else float(limit)))
+        if sample.running_compactions and limit == owners:
+            self._merged_s += sample.interval_s
+
+    def _least_limit(self) -> float:
+        """Return the lowest rate limit of the last seconds: it, and not the device, may hold what is written."""
+        return min((rate for _, rate in self._limits), default=math.inf)
 
     def _learn_reads(self, sample: Sample) -> None:
         reads = [rate for ticker in READ_TICKERS if (rate := sample.ticker_per_s(ticker)) is not None]
@@ -139,9 +155,3 @@ class Learned:
             self._uncounted_reads_s = 0.0
             self._reads_per_s.add(sum(reads), sample.interval_s)
             self._writes_per_s.add(sample.writes_per_s, sample.interval_s)
-
-
-def _is_limited(rate: float, sample: Sample) -> bool:
-    """Whether the rate limiter, and not the device, may be what holds flushes and compactions to this rate."""
-    limit = sample.options.rate_limiter_bytes_per_s
-    return limit is not None and rate >= _LIMITED_FROM * limit

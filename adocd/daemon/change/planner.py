@@ -26,7 +26,7 @@ from adocd.model.options import (
     OUT_OF_THE_WAY,
 )
 from adocd.model.sample import ColumnFamilySample, Sample
-from adocd.model.values import OptionName, Values, of_database, of_family
+from adocd.model.values import RATE_LIMITER, OptionName, Values, of_database, of_family
 
 DELAYED_WRITE_RATE = of_database("delayed_write_rate")
 BYTES_PER_SYNC = of_database("bytes_per_sync")
@@ -71,12 +71,13 @@ def plan(
     that earlier plans changed. `rate_may_rise_to`, in bytes/s, is how far RocksDB would have raised the delayed write
     rate had a change not capped it (adocd.daemon.change.brake).
 
-    Column families come first. While writes are delayed, each of their changes lowers the delayed write rate, and a
-    database-wide change resets it to its maximum (HAZARDS 6, 7: write_controller.h, set_max_delayed_write_rate). So the
-    database's call comes last and, during a delay, carries the rate in force. That call would also switch on a
-    bytes_per_sync that is off (HAZARDS 19), so it carries that option, too. If a column family's change makes a
-    compaction due, and the database's makes compactions wider, the database's call comes first: RocksDB decides about a
-    compaction's width when it picks it (compaction_picker_level.cc).
+    Column families come before the database. While writes are delayed, each of their changes lowers the delayed write
+    rate, and a database-wide change resets it to its maximum (HAZARDS 6, 7: write_controller.h,
+    set_max_delayed_write_rate). So the database's call comes last and, during a delay, carries the rate in force. That
+    call would also switch on a bytes_per_sync that is off (HAZARDS 19), so it carries that option, too. If a column
+    family's change makes a compaction due, and the database's makes compactions wider, the database's call comes first:
+    RocksDB decides about a compaction's width when it picks it (compaction_picker_level.cc). A rate limit that rises
+    comes before everything: in a stall the other calls wait, perhaps for the flush that it lets through.
     """
     current = sample.values
     # An option that is not reported cannot be set, for example in a dropped column family.
@@ -96,7 +97,11 @@ def plan(
         if current.get(BYTES_PER_SYNC) == _OFF:
             wanted.setdefault(BYTES_PER_SYNC, str(BYTES_PER_SYNC_OFF))
     return ChangePlan(
-        changes=_calls(wanted, database_first=_widens(wanted, current) and _opens(wanted, current)),
+        changes=_calls(
+            wanted,
+            limiter_first=RATE_LIMITER in wanted and int(wanted[RATE_LIMITER]) > int(current[RATE_LIMITER]),
+            database_first=_widens(wanted, current) and _opens(wanted, current),
+        ),
         sent=wanted,
         restore=way_back(baseline, ours | wanted.keys(), current, wanted),
         held=tuple(held),
@@ -336,7 +341,7 @@ def _when(family: str, prop: str, below: int, option: str, value: str) -> Restor
     return RestoreStep(ColumnFamilyChange(family, {option: value}), Below(family, prop, below))
 
 
-def _calls(values: Values, *, database_first: bool = False) -> tuple[Change, ...]:
+def _calls(values: Values, *, limiter_first: bool = False, database_first: bool = False) -> tuple[Change, ...]:
     """Group values into calls in sending order, one per column family."""
     families: dict[str, dict[str, str]] = {}
     database: dict[str, str] = {}
@@ -355,4 +360,5 @@ def _calls(values: Values, *, database_first: bool = False) -> tuple[Change, ...
                 limiter.append(RateLimiterChange(int(value)))
     calls: list[Change] = [ColumnFamilyChange(name, options) for name, options in families.items()]
     whole: list[Change] = [DatabaseChange(database)] if database else []
-    return (*whole, *calls, *pools, *limiter) if database_first else (*calls, *pools, *limiter, *whole)
+    first, last = (limiter, []) if limiter_first else ([], limiter)
+    return (*first, *whole, *calls, *pools, *last) if database_first else (*first, *calls, *pools, *last, *whole)

@@ -11,7 +11,6 @@ from adocd.controllers.tide.learned import Learned
 from adocd.model.sample import Sample
 from adocd.model.values import RATE_LIMITER
 from tests.controllers.laws import MB, Plant
-from tests.model.test_surroundings import BUSY, PROCESS
 
 READ = "rocksdb.number.keys.read"
 
@@ -120,14 +119,20 @@ def test_what_the_rate_limiter_holds_says_nothing_of_the_device() -> None:
     plant.values[RATE_LIMITER] = str(50 * MB)
     seen(learned, plant, 600, **working(10, 40))
     assert learned.device == pytest.approx(200 * MB, rel=0.01)
+    # Just after the limit has gone up, the mean is still what the lower one allowed.
+    plant.values[RATE_LIMITER] = str(1000 * MB)
+    seen(learned, plant, 8, **working(10, 40))
+    assert learned.device == pytest.approx(200 * MB, rel=0.01)
     seen(learned, plant, 600, **working(10, 10))
     assert learned.device == pytest.approx(20 * MB, rel=0.05)
 
 
-def test_what_clients_read_from_the_disks_is_what_the_process_reads_less_what_compactions_read() -> None:
-    process = replace(PROCESS, read_bytes_per_s=90.0 * MB)
-    learned = seen(Learned(), Plant(), surroundings=replace(BUSY, process=process), compaction_read_bytes_per_s=50e6)
-    assert learned.reads == pytest.approx(40 * MB, rel=0.01)
-    seen(learned, Plant(), surroundings=replace(BUSY, process=process), compaction_read_bytes_per_s=120e6)
-    assert learned.reads == pytest.approx(0.0, abs=0.01 * MB)
-    assert Learned().reads == 0.0
+def test_the_device_is_known_once_compactions_ran_under_the_owners_limit() -> None:
+    plant = Plant()
+    learned = seen(Learned(), plant, 60, **working(60, 0, running=0))
+    plant.values[RATE_LIMITER] = str(50 * MB)
+    seen(learned, plant, 60, **working(10, 40))
+    assert not learned.knows_device
+    plant.values[RATE_LIMITER] = plant.originals[RATE_LIMITER]
+    assert not seen(learned, plant, 4, **working(60, 90)).knows_device
+    assert seen(learned, plant, 1, **working(60, 90)).knows_device

@@ -97,6 +97,12 @@ def test_column_families_come_before_the_database() -> None:
     ]
 
 
+def test_a_rate_limit_that_rises_comes_before_what_may_wait_in_a_stall() -> None:
+    raised, lowered = (plan(JOBS | BATCH | {RATE_LIMITER: str(rate * MIB)}) for rate in (128, 32))
+    assert [change.scope for change in raised.changes] == ["rate_limiter", "column_family", "database"]
+    assert [change.scope for change in lowered.changes] == ["column_family", "rate_limiter", "database"]
+
+
 def test_a_wider_merge_is_set_before_the_change_that_makes_it_due() -> None:
     width, gate = database(max_subcompactions=4), family({TRIGGER: 4})
     found = plan(width | gate, opened({TRIGGER: 16}))
