@@ -6,7 +6,7 @@ from itertools import combinations, product
 from adocd.controllers.base import Controller
 from adocd.controllers.beside import as_if_alone, others_turn
 from adocd.model.decision import Decision
-from adocd.model.knob import contend
+from adocd.model.knob import Knob, contend
 from adocd.model.sample import Sample
 
 #: Separates the names of laws in a policy's `controller`.
@@ -27,7 +27,8 @@ class Composite(Controller):
         self.parts = tuple(parts)
         self.name = PLUS.join(part.name for part in self.parts)
         self.period_s = max(part.period_s for part in self.parts)
-        self.knobs = frozenset[str]().union(*(part.knobs for part in self.parts))  # type: ignore[assignment]
+        self.knobs = frozenset[Knob]().union(*(part.knobs for part in self.parts))
+        self.optional_knobs = frozenset[Knob]().union(*(part.optional_knobs for part in self.parts))
 
     def step(self, sample: Sample) -> Decision | None:
         """Ask every law and merge their decisions."""

@@ -88,7 +88,9 @@ def test_a_switch_takes_its_knobs_away(name: str) -> None:
     assert switches
     for switch in switches:
         meant = {knob for knob, its in registry.LAWS[name].switches.items() if its == switch}
-        assert not meant & make(name, **{switch.partition("=")[0]: False}).knobs
+        law = make(name, **{switch.partition("=")[0]: False})
+        assert not meant & law.knobs
+        assert law.optional_knobs <= law.knobs
 
 
 def acts(name: str, turned: set[Knob]) -> bool:

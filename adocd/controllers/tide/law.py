@@ -144,7 +144,8 @@ class Tide(Controller):
         self._judged = JudgedFloods()
         self._rate = HeldRate()
         self._limiter = limiter.Limiter() if parameters.limiter else None
-        self.knobs = type(self).knobs if parameters.limiter else type(self).knobs - {Knob.RATE_LIMIT}
+        withheld = frozenset[Knob]() if parameters.limiter else {Knob.RATE_LIMIT}
+        self.knobs, self.optional_knobs = type(self).knobs - withheld, type(self).optional_knobs - withheld
         self._regime = Regime.CALM
         #: The column families that were in a flood, each with what level 0 may hold.
         self._bounds: dict[str, Bound] = {}

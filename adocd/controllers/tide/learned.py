@@ -15,7 +15,7 @@ _SILENT_S, _LONG_S = 2.0, 30.0
 _READ_FOR_S = 60.0
 #: A compaction that writes less of what it reads drops most of it.
 _KEPT_LEAST = 0.5
-#: Flushes and compactions that write this share of the lowest rate limit of the last seconds are held by it.
+#: Flushes and compactions that write this share of our lowest rate limit in the last seconds are held by it.
 _LIMITED_FROM, _LIMITED_FOR_S = 0.7, 10.0
 #: The device is known after so many seconds of compactions.
 _KNOWN_AFTER_S = 5.0
@@ -68,7 +68,8 @@ class Learned:
         #: Bytes and seconds since a compaction's bytes were counted last; and whether that takes long.
         self._uncounted_bytes = self._uncounted_s = 0.0
         self._counts_rarely = False
-        #: The rate limits of the last seconds, with their age in s; and for how long compactions ran under the owner's.
+        #: Our rate limits of the last seconds, infinite for the owner's, with their age in s; and for how long
+        #: compactions ran under the owner's.
         self._limits: list[tuple[float, float]] = []
         self._merged_s = 0.0
         #: What compactions read and write.
@@ -87,7 +88,7 @@ class Learned:
 
     @property
     def knows_device(self) -> bool:
-        """Whether compactions ran for long enough under the owner's rate limit, or without one."""
+        """Whether compactions ran for long enough without being held by a rate limit of ours."""
         return self._merged_s >= _KNOWN_AFTER_S
 
     def observe(self, sample: Sample) -> None:
@@ -128,11 +129,14 @@ class Learned:
                 return
         seconds = self._uncounted_s
         now = self._background.add(self._uncounted_bytes / seconds, seconds)
+        is_limited = now >= _LIMITED_FROM * self._least_limit()
+        if sample.running_compactions and not is_limited:
+            self._merged_s += seconds
         self._uncounted_bytes = self._uncounted_s = 0.0
         self._counts_rarely = False
         if self.device is None or now > self.device:
             self.device = now
-        elif sample.running_compactions and not drops and now < _LIMITED_FROM * self._least_limit():
+        elif sample.running_compactions and not drops and not is_limited:
             self.device += (now - self.device) * -math.expm1(-seconds / _SLOWER_S)
 
     def _observe_limit(self, sample: Sample) -> None:
@@ -140,12 +144,11 @@ class Learned:
         kept_s = _LIMITED_FOR_S + self._uncounted_s
         older = [(age_s + sample.interval_s, rate) for age_s, rate in self._limits]
         self._limits = [(age_s, rate) for age_s, rate in older if age_s <= kept_s]
-        self._limits.append((0.0, math.inf if limit is None else float(limit)))
-        if sample.running_compactions and limit == owners:
-            self._merged_s += sample.interval_s
+        is_ours = limit is not None and owners is not None and limit < owners
+        self._limits.append((0.0, float(limit or 0) if is_ours else math.inf))
 
     def _least_limit(self) -> float:
-        """Return the lowest rate limit of the last seconds: it, and not the device, may hold what is written."""
+        """Return our lowest rate limit of the last seconds: it, and not the device, may hold what is written."""
         return min((rate for _, rate in self._limits), default=math.inf)
 
     def _learn_reads(self, sample: Sample) -> None:

@@ -4,16 +4,18 @@ SILK's allocation (silk-atc19, 5.2.1), with what is learned in place of its band
 
     I = max(D - C, D / 4, 1.25 W + u D)        never above the owner's limit
 
-D is what flushes and compactions were seen to write, C what clients write and what they read from the disks, and D / 4
-SILK's floor (6.1). W is what clients write: flushes have to keep up with that, and RocksDB serves them before
-compactions. u is how urgent merges are. It rises from 0, where level 0 has as many files as begin a merge (or half of
-the owner's slowdown, if that is less), to 1 at nine tenths of the owner's slowdown (or five times the owner's trigger),
-or from half to nine tenths of the soft limit of pending compaction bytes. So what waits for a valley does not come to
-delay writes.
+D is what flushes and compactions were seen to write under the owner's limit; until that was seen for some seconds, it
+is the limit itself. C is what clients write and what they read from the disks, and D / 4 SILK's floor (6.1). W is what
+clients write: flushes have to keep up with that, and RocksDB serves them before compactions. u is how urgent merges
+are. It rises from 0, where level 0 has as many files as begin a merge (or half of the owner's slowdown, if that is
+less), to 1 at nine tenths of the owner's slowdown (or five times the owner's trigger), or from half to nine tenths of
+the soft limit of pending compaction bytes. So what waits for a valley does not come to delay writes.
+
+D was seen beside clients, so D - C counts them twice: what they leave is at least that, and u makes up for the rest.
 
 I is set while a compaction runs and for some seconds after, and only where reads reach the disks: merges take nothing
 from those that a cache serves. The owner's limit holds while memtables wait or writes are delayed, because flushes need
-it then; while clients take less than a quarter of D; and until D was learned under the owner's limit.
+it then, and while clients take less than a quarter of D.
 """
 
 from adocd.controllers.tide.disk_reads import DiskReads
@@ -66,7 +68,8 @@ class Limiter:
         families = [cf for cf in sample.column_families if is_governed(cf, sample)]
         needs_all = sample.condition != "normal" or any(cf.memtables_wait for cf in sample.column_families)
         wanted = owners
-        if is_at_work and families and device and learned.knows_device and self._reads.are_many and not needs_all:
+        if is_at_work and families and self._reads.are_many and not needs_all:
+            device = device if device is not None and learned.knows_device else float(owners)
             taken = learned.writes + self._reads.bytes_per_s
             is_valley = taken < device * (_VALLEY_ENDS if now == owners else _VALLEY)
             if self._idle_s < _STAYS_S and not is_valley:

@@ -134,5 +134,13 @@ def test_the_device_is_known_once_compactions_ran_under_the_owners_limit() -> No
     seen(learned, plant, 60, **working(10, 40))
     assert not learned.knows_device
     plant.values[RATE_LIMITER] = plant.originals[RATE_LIMITER]
-    assert not seen(learned, plant, 4, **working(60, 90)).knows_device
-    assert seen(learned, plant, 1, **working(60, 90)).knows_device
+    assert not seen(learned, plant, 14, **working(60, 90)).knows_device, "for 10 s its own limit may still show"
+    assert seen(learned, plant, 2, **working(60, 90)).knows_device
+
+
+def test_under_the_owners_own_limit_a_slower_device_is_learned() -> None:
+    plant = Plant()
+    assert int(plant.values[RATE_LIMITER]) == 150 * MB
+    learned = seen(Learned(), plant, **working(30, 120))
+    seen(learned, plant, 600, **working(20, 100))
+    assert learned.device == pytest.approx(120 * MB, rel=0.01)

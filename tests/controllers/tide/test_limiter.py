@@ -44,8 +44,16 @@ def test_what_clients_leave_is_for_flushes_and_compactions() -> None:
     """Of 200 MB/s, clients that write 60 and read 10 leave 130. The device is known after 5 s of compactions."""
     scene = read_from()
     scene.writes(60)
-    assert scene.step(4) == ("", {})
+    assert scene.step(4) == ("", {}), "before that it is the owner's limit of 1000, less 70: near enough"
     assert scene.step() == ("tide.limit", {Knob.RATE_LIMIT: 130 * MB})
+
+
+def test_before_the_device_is_known_it_is_the_owners_limit() -> None:
+    """Of 300 MB/s, clients that write 80 and read 40 leave 180."""
+    scene = read_from(owners=300 * MB, disk=40)
+    scene.writes(80)
+    assert scene.step() == ("tide.limit", {Knob.RATE_LIMIT: 180 * MB})
+    assert limited_to(scene) == 180, "of its own limit it learns nothing"
 
 
 def test_it_turns_the_limiter_only_where_it_may() -> None:
@@ -76,7 +84,7 @@ def test_without_measurements_of_reads_the_limiter_is_the_owners(unknown: str) -
     else:
         scene.plant.tickers = {READ: 50_000}
     assert limited_to(scene, 5) == 125, "one sample without them says nothing"
-    assert limited_to(scene, 10) == 1000
+    assert limited_to(scene, 20) == 1000
 
 
 def test_flushes_can_keep_up_with_what_clients_write() -> None:
@@ -173,7 +181,7 @@ def test_a_slowdown_out_of_the_way_does_not_let_level_0_grow_without_end() -> No
 
 
 def test_the_limit_is_never_above_the_owners_nor_below_the_guards_bound() -> None:
-    tight = read_from(owners=110 * MB)
+    tight = read_from(owners=90 * MB)  # 125 would be far enough from it to be set
     assert tight.step(30) == ("", {})
     slow = read_from(disk=1)
     slow.plant.tickers = {READ: 200, RETURNED: MB}
@@ -202,7 +210,7 @@ def test_the_operators_pin_stays_and_a_database_without_a_limiter_needs_none() -
 
 
 def test_while_it_rests_it_gives_the_limiter_back() -> None:
-    scene = read_from()
+    scene, limited = read_from(), list[float]()
     for _ in range(2):
         scene.writes(100)
         scene.plant.immutable_memtables = 2
@@ -212,7 +220,35 @@ def test_while_it_rests_it_gives_the_limiter_back() -> None:
         scene.plant.members["waited_fraction"] = 0.0
         scene.level0(0)
         scene.writes(1)
+        scene.step(15)
+        scene.writes(100)
+        limited.append(limited_to(scene, 10))
+        scene.writes(1)
         scene.step(60)
+    assert limited == pytest.approx([125, 1000], rel=0.02), (
+        "it is at work after the first bad flood, and not after the second"
+    )
     scene.writes(100)
     assert scene.law.declined is not None
     assert scene.step(30) == ("", {})
+
+
+def test_after_the_last_reads_the_limit_is_the_owners_within_seconds() -> None:
+    """Reads matter for a minute more to level 0; the disks serve none of them."""
+    scene = read_from()
+    assert limited_to(scene) == 125
+    scene.plant.tickers = {READ: 0, RETURNED: 0}
+    reads_from_disks(scene, 0)
+    assert limited_to(scene, 9) == 125
+    assert limited_to(scene, 1) == 1000
+
+
+def test_late_counts_of_what_compactions_read_move_nothing_to_and_fro() -> None:
+    """A cache serves all reads; compactions read 50 MB/s, counted every other second."""
+    scene = read_from(disk=0)
+    moved = 0
+    for second in range(120):
+        reads_from_disks(scene, 0, compactions=50)
+        scene.plant.members["compaction_read_bytes_per_s"] = 100.0 * MB * (second % 2)
+        moved += Knob.RATE_LIMIT in scene.step()[1]
+    assert moved <= 1
