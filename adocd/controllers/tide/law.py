@@ -67,11 +67,11 @@ Other databases on the same disks: the daemon's arbiter allots each an allowance
 - While a neighbour waits that uses less than its share, it flushes and merges with no more threads than `width`: what
   it has under way, the neighbour's requests queue behind.
 
-Under universal compaction, whose sorted runs have no base level to fill, only memory, flush slots and threads are the
-law's; other styles are left alone, and so are column families whose owner has disabled compaction. Where the owner has
-several memtables merged in one flush, so many do not count as waiting. A memtable budget is not all of the memory: a
-wide merge reads ahead in each of its inputs. So where the owner has a compaction_readahead_size, it is lowered until
-that takes a quarter of the budget.
+Under universal compaction, whose sorted runs have no base level to fill, only memory, flush slots, threads and, with
+`limiter=true`, the rate limiter are the law's; other styles are left alone, and so are column families whose owner has
+disabled compaction. Where the owner has several memtables merged in one flush, so many do not count as waiting. A
+memtable budget is not all of the memory: a wide merge reads ahead in each of its inputs. So where the owner has a
+compaction_readahead_size, it is lowered until that takes a quarter of the budget.
 
 The law judges itself by whole floods, and leaves some to the owner's options (adocd.controllers.tide.judged).
 
