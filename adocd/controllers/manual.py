@@ -18,12 +18,10 @@ from pydantic import Field, create_model, model_validator
 from adocd.controllers.base import Controller, Parameters
 from adocd.controllers.settings import not_there_yet
 from adocd.model.decision import Decision, Setting
-from adocd.model.knob import KNOBS, MIB, Knob, contend
-from adocd.model.options import OPTIONS
+from adocd.model.knob import KNOBS, Knob, contend
+from adocd.model.options import OPTIONS, RATE_LIMIT_FLOOR_BYTES_PER_S
 from adocd.model.sample import Sample
 
-#: The safety guards' floor: a lower rate would starve flushes.
-_RATE_LIMIT_FLOOR = 1 * MIB
 _MOST = (1 << 63) - 1
 
 
@@ -45,7 +43,7 @@ def _field(knob: Knob) -> tuple[Any, Any]:
     facts = KNOBS[knob]
     if facts.unit == "switch":
         return (bool | None, None)
-    least, most = _RATE_LIMIT_FLOOR, _MOST
+    least, most = RATE_LIMIT_FLOOR_BYTES_PER_S, _MOST
     if facts.options:
         option, times = OPTIONS[facts.options[0]], 100 if facts.unit == "percent" else 1
         least, most = 0 if facts.zero_is_off else max(1, option.minimum) * times, option.maximum * times

@@ -48,6 +48,7 @@ from pydantic import Field, model_validator
 
 from adocd.controllers.base import Controller, Needs, Parameters
 from adocd.controllers.levels import debt_bytes
+from adocd.controllers.reads import BYTES_TICKERS, read_bytes_per_s
 from adocd.controllers.settings import not_there_yet
 from adocd.model.decision import Decision, Setting
 from adocd.model.knob import MIB, Knob
@@ -55,7 +56,6 @@ from adocd.model.options import NO_LEVEL_IS_FULL_BYTES
 from adocd.model.reading import owners_value, value_now
 from adocd.model.sample import ColumnFamilySample, Sample
 
-READ_TICKERS = ("rocksdb.bytes.read", "rocksdb.number.multiget.bytes.read", "rocksdb.db.iter.bytes.read")
 _MB = 1_000_000
 #: The floor is this part of the bandwidth, unless the operator sets one: 1 / 4 (6.1).
 FLOOR_OF_BANDWIDTH = 4
@@ -107,7 +107,7 @@ class Silk(Controller):
     period_s = 0.2
     knobs = _HELD | {Knob.RATE_LIMIT}
     switches: ClassVar[Mapping[Knob, str]] = {Knob.RATE_LIMIT: "bandwidth=false", **dict.fromkeys(_HELD, "hold=false")}
-    needs = Needs(tickers=READ_TICKERS[:1], level_bytes=True, level_compaction=True)
+    needs = Needs(tickers=BYTES_TICKERS[:1], level_bytes=True, level_compaction=True)
     parameters_model: ClassVar[type[Parameters]] = SilkParameters
     device_rate = "bandwidth_bytes_per_s"
 
@@ -116,7 +116,7 @@ class Silk(Controller):
         limited = {Knob.RATE_LIMIT} if parameters.bandwidth else set()
         self.knobs = frozenset(limited | _HELD if parameters.hold else limited)
         if not parameters.hold:
-            self.needs = Needs(tickers=READ_TICKERS[:1])
+            self.needs = Needs(tickers=BYTES_TICKERS[:1])
         self._is_held = False
         self._since_s: float | None = None
 
@@ -214,10 +214,10 @@ def _coming_down(now: int, owners: int, stage: int) -> int:
 
 
 def _client_bytes_per_s(sample: Sample) -> int | None:
-    written, read = sample.written_bytes_per_s, sample.ticker_per_s(READ_TICKERS[0])
+    written, read = sample.written_bytes_per_s, read_bytes_per_s(sample)
     if written is None or read is None:
         return None
-    return int(written + read + sum(sample.ticker_per_s(ticker) or 0.0 for ticker in READ_TICKERS[1:]))
+    return int(written + read)
 
 
 def _debt_bytes(sample: Sample) -> int:

@@ -23,6 +23,8 @@ FIFO_COMPACTION = "kCompactionStyleFIFO"
 NO_LEVEL_IS_FULL_BYTES = 1 << 44
 #: Lowest delayed_write_rate that adocd sends. Set live, 0 means about 1 byte/s (and killed a 6.29 process).
 DELAYED_WRITE_RATE_FLOOR_BYTES_PER_S = 1 * MIB
+#: Lowest rate limit: below it flushes starve, and with them the writers.
+RATE_LIMIT_FLOOR_BYTES_PER_S = 1 * MIB
 #: What RocksDB uses at open for a delayed_write_rate of 0 without a rate limiter (options.h).
 DELAYED_WRITE_RATE_DEFAULT_BYTES_PER_S = 16 * MIB
 #: Any effective SetDBOptions turns a bytes_per_sync of 0 into 1 MiB (7.8, db_impl.cc, DBImpl::SetDBOptions), so 0

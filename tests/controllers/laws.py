@@ -9,8 +9,7 @@ from typing import Any
 from adocd.controllers import registry
 from adocd.controllers.base import Controller
 from adocd.controllers.mimd import DRAINS
-from adocd.controllers.silk import READ_TICKERS
-from adocd.controllers.tide.learned import READ_TICKERS as COUNTED_READS
+from adocd.controllers.reads import BYTES_TICKERS, COUNT_TICKERS
 from adocd.daemon.change.translate import options_of
 from adocd.model.decision import Decision, Setting
 from adocd.model.knob import MIB, Knob
@@ -32,7 +31,7 @@ PARAMETERS: Mapping[str, Mapping[str, ParameterValue]] = {
 }
 DATABASE = DATABASE_OPTIONS | {"bytes_per_sync": "0", "max_subcompactions": "1"}
 RATE = 150 * MB
-TICKERS = (DRAINS, *READ_TICKERS, *COUNTED_READS)
+TICKERS = (DRAINS, *BYTES_TICKERS, *COUNT_TICKERS)
 
 
 def make(name: str, **parameters: ParameterValue) -> Controller:

@@ -6,7 +6,7 @@ import pytest
 
 from adocd.controllers import registry
 from adocd.controllers.base import Controller
-from adocd.controllers.silk import READ_TICKERS
+from adocd.controllers.reads import BYTES_TICKERS
 from adocd.model.knob import MIB, Knob
 from adocd.model.options import NO_LEVEL_IS_FULL_BYTES
 from adocd.model.policy import Policy
@@ -17,7 +17,7 @@ from tests.controllers.laws import MB, Plant, make, settings
 
 def asked(law: Controller, plant: Plant, written_mb: int, read_mb: int = 0, interval_s: float = 1.0) -> dict[Knob, int]:
     plant.members["written_bytes_per_s"] = float(written_mb * MB)
-    plant.tickers = {READ_TICKERS[0]: read_mb * MB}
+    plant.tickers = {BYTES_TICKERS[0]: read_mb * MB}
     return settings(plant.step(law, interval_s))
 
 
@@ -63,7 +63,7 @@ def test_the_floor_is_the_operators() -> None:
 def test_all_reads_of_clients_count() -> None:
     law, plant = bandwidth_only(), Plant()
     plant.members["written_bytes_per_s"] = 10.0 * MB
-    plant.tickers = dict.fromkeys(READ_TICKERS, 20 * MB)
+    plant.tickers = dict.fromkeys(BYTES_TICKERS, 20 * MB)
     assert settings(plant.step(law, 1.0)) == {Knob.RATE_LIMIT: 120 * MB}
 
 

@@ -2,8 +2,8 @@
 
 import math
 
-from adocd.controllers.silk import READ_TICKERS as READ_BYTES
-from adocd.controllers.tide.learned import READ_TICKERS, Mean
+from adocd.controllers.reads import read_bytes_per_s, reads_per_s
+from adocd.controllers.tide.learned import Mean
 from adocd.model.sample import Sample
 
 #: The time constant of the rates, and how long they stay known without being measured, in s.
@@ -40,11 +40,10 @@ class DiskReads:
             self._unmeasured_s = 0.0
             self._process.add(process.read_bytes_per_s, seconds)
             self._compactions.add(sample.compaction_read_bytes_per_s or 0.0, seconds)
-        requests = 0.0
-        if sample.ticker_per_s(READ_BYTES[0]) is not None:
+        returned, requests = read_bytes_per_s(sample), reads_per_s(sample) or 0.0
+        if returned is not None:
             self._uncounted_s = 0.0
-            requests = sum(sample.ticker_per_s(ticker) or 0.0 for ticker in READ_TICKERS)
-            self._returned.add(sum(sample.ticker_per_s(ticker) or 0.0 for ticker in READ_BYTES), seconds)
+            self._returned.add(returned, seconds)
             self._requests.add(requests, seconds)
         is_enough = self.bytes_per_s > _FROM_DISK_LEAST * (self._returned.value or 0.0)
         self._few_s = 0.0 if is_enough and requests >= _LEAST_PER_S else self._few_s + seconds

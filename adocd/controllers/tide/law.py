@@ -51,7 +51,8 @@ are counted by tickers, and matter for a minute after the last; without Statisti
 
 With `limiter=true`, and a database that was opened with a rate limiter, flushes and compactions get what clients leave
 of the disks, also when all else is calm (adocd.controllers.tide.limiter). It is not the default, because RocksDB does
-not say whether a limiter tunes itself, and then the first change would be for good; nor whether databases share it.
+not say whether a limiter tunes itself, and then adocd would not take its first change back; nor whether databases share
+it.
 
 Asked once a second, and also at once when a stall begins or ends and when memtables wait, where the agent tells that.
 

@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 
+from adocd.controllers.reads import reads_per_s
 from adocd.model.knob import Knob
 from adocd.model.reading import owners_value, value_now
 from adocd.model.sample import Sample
@@ -21,14 +22,6 @@ _LIMITED_FROM, _LIMITED_FOR_S = 0.7, 10.0
 _KNOWN_AFTER_S = 5.0
 #: What is known of reads stays known for so long without tickers, in s: one sample without them says nothing.
 _KNOWN_FOR_S = 10.0
-#: The reads that are counted: point lookups, and each step of a scan (statistics.h).
-READ_TICKERS = (
-    "rocksdb.number.keys.read",
-    "rocksdb.number.multiget.keys.read",
-    "rocksdb.number.db.seek",
-    "rocksdb.number.db.next",
-    "rocksdb.number.db.prev",
-)
 
 
 @dataclass(slots=True)
@@ -69,7 +62,7 @@ class Learned:
         self._uncounted_bytes = self._uncounted_s = 0.0
         self._counts_rarely = False
         #: Our rate limits of the last seconds, infinite for the owner's, with their age in s; and for how long
-        #: compactions ran under the owner's.
+        #: compactions ran without being held by one.
         self._limits: list[tuple[float, float]] = []
         self._merged_s = 0.0
         #: What compactions read and write.
@@ -152,9 +145,9 @@ class Learned:
         return min((rate for _, rate in self._limits), default=math.inf)
 
     def _learn_reads(self, sample: Sample) -> None:
-        reads = [rate for ticker in READ_TICKERS if (rate := sample.ticker_per_s(ticker)) is not None]
+        reads = reads_per_s(sample)
         self._uncounted_reads_s += sample.interval_s
-        if reads and sample.writes_per_s is not None:
+        if reads is not None and sample.writes_per_s is not None:
             self._uncounted_reads_s = 0.0
-            self._reads_per_s.add(sum(reads), sample.interval_s)
+            self._reads_per_s.add(reads, sample.interval_s)
             self._writes_per_s.add(sample.writes_per_s, sample.interval_s)

@@ -2,14 +2,14 @@
 
 SILK's allocation (silk-atc19, 5.2.1), with what is learned in place of its bandwidth and margin. In bytes/s,
 
-    I = max(D - C, D / 4, 1.25 W + u D)        never above the owner's limit
+    I = max(D - C, D / 4, 1.25 W + u D)        never above the owner's limit, nor below the guard's bound
 
-D is what flushes and compactions were seen to write under the owner's limit; until that was seen for some seconds, it
-is the limit itself. C is what clients write and what they read from the disks, and D / 4 SILK's floor (6.1). W is what
-clients write: flushes have to keep up with that, and RocksDB serves them before compactions. u is how urgent merges
-are. It rises from 0, where level 0 has as many files as begin a merge (or half of the owner's slowdown, if that is
-less), to 1 at nine tenths of the owner's slowdown (or five times the owner's trigger), or from half to nine tenths of
-the soft limit of pending compaction bytes. So what waits for a valley does not come to delay writes.
+D is what flushes and compactions were seen to write while no limit of ours held them; until that was seen for some
+seconds, it is the owner's limit. C is what clients write and what they read from the disks, and D / 4 SILK's floor
+(6.1). W is what clients write: flushes have to keep up with that, and RocksDB serves them before compactions. u is how
+urgent merges are. It rises from 0, where level 0 has as many files as begin a merge (or half of the owner's slowdown,
+if that is less), to 1 at nine tenths of the owner's slowdown (or five times the owner's trigger), or from half to nine
+tenths of the soft limit of pending compaction bytes. So what waits for a valley does not come to delay writes.
 
 D was seen beside clients, so D - C counts them twice: what they leave is at least that, and u makes up for the rest.
 
@@ -21,7 +21,8 @@ it then, and while clients take less than a quarter of D.
 from adocd.controllers.tide.disk_reads import DiskReads
 from adocd.controllers.tide.family import is_governed
 from adocd.controllers.tide.learned import Learned
-from adocd.model.knob import MIB, Knob
+from adocd.model.knob import Knob
+from adocd.model.options import RATE_LIMIT_FLOOR_BYTES_PER_S
 from adocd.model.reading import owners_value, value_now
 from adocd.model.sample import ColumnFamilySample, Sample
 from adocd.model.values import RATE_LIMITER
@@ -42,8 +43,6 @@ _WAITS, _URGENT, _URGENT_TRIGGERS = 0.5, 0.9, 5
 _STEP = 1 / 5
 #: The limit stays for so long after a compaction, in s: the next one begins with it.
 _STAYS_S = 5.0
-#: The guard's bound.
-_LEAST_BYTES_PER_S = MIB
 
 
 class Limiter:
@@ -76,7 +75,7 @@ class Limiter:
                 writes = max(learned.writes, sample.written_bytes_per_s or 0.0)
                 urgency = max(_urgency(cf, sample) for cf in families)
                 left = max(device - taken, _FLOOR * device, _FLUSH_MARGIN * writes + urgency * device)
-                wanted = int(min(owners, max(_LEAST_BYTES_PER_S, left)))
+                wanted = int(min(owners, max(RATE_LIMIT_FLOOR_BYTES_PER_S, left)))
         is_near = wanted != owners and abs(wanted - now) < _STEP * now
         return None if is_near or wanted == now else wanted
 

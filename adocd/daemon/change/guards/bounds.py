@@ -2,13 +2,10 @@
 
 from adocd.daemon.change.guards.guard import Beside, GuardRefusal
 from adocd.model.in_words import BEYOND_ANY_SIZE, exact_size
-from adocd.model.knob import MIB
-from adocd.model.options import OPTIONS, OptionFacts
+from adocd.model.options import OPTIONS, RATE_LIMIT_FLOOR_BYTES_PER_S, OptionFacts
 from adocd.model.sample import Sample
 from adocd.model.values import OptionName, Values
 
-#: A limiter below this would starve flushes, and with them the writers.
-_RATE_LIMIT_FLOOR_BYTES_PER_S = 1 * MIB
 _THREADS_MAX = 128
 _SWITCH = ("true", "false")
 
@@ -30,7 +27,7 @@ def out_of_bounds(option: OptionName, value: str) -> str | None:
     """Return why adocd never sends this value; None when it may."""
     match option.scope:
         case "rate_limiter":
-            return _number(option, value, _RATE_LIMIT_FLOOR_BYTES_PER_S, (1 << 63) - 1, "bytes/s")
+            return _number(option, value, RATE_LIMIT_FLOOR_BYTES_PER_S, (1 << 63) - 1, "bytes/s")
         case "thread_pool":
             return _number(option, value, 1, _THREADS_MAX, "threads")
     facts = OPTIONS.get(option.option)
