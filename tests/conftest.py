@@ -25,6 +25,8 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with what takes long, so that no worker begins with it when the others are through."""
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
+    for path in {item.path for item in items if item.get_closest_marker("alone")}:
+        assert "mark.alone" in path.read_text(), f"{path}: by these words the Makefile finds what runs alone"
 
 
 @pytest.fixture(scope="session")

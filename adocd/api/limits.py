@@ -8,6 +8,7 @@ Nothing of a request may outlive its connection. The daemon rarely collects cycl
 """
 
 import asyncio
+import math
 import socket
 import sys
 import time
@@ -26,8 +27,10 @@ from adocd.api.operations import most_body_bytes
 #: Largest head, including the request line: a path, a token and a browser's cookies take a few KiB.
 MAX_HEAD_BYTES = 16 << 10
 #: Limits each of three times: from the connect or the last answer until the head is here, then until the body is here,
-#: then until the client has read the answer. Long enough for any client on this machine.
+#: then, again and again, until the client has taken more of the answer. Long enough for any client on this machine.
 TRANSFER_S = 10.0
+#: An answer has to be read within this time in all: who takes a byte now and then does not keep a connection for ever.
+ANSWER_S = 120.0
 #: Most connections at once. One more replaces the connection that has kept us waiting longest.
 MAX_CONNECTIONS = 64
 #: Most WebSockets, in addition: one per open page. One more is refused, because the others are in use.
@@ -63,9 +66,10 @@ def _no_connection() -> None:
 class LimitedConnection(H11Protocol):
     """A connection that is closed when its client takes too long; its server checks it ten times a second."""
 
-    #: What the connection is doing; it changes only when something is completed.
+    #: What the connection is doing, and at last how much of the answer is left to be read.
     _phase: tuple[object, ...] = ()
-    _since_s = 0.0
+    #: Since when it does that, and since when nothing has changed.
+    _began_s = _since_s = 0.0
     #: The request cycle whose answer is a stream.
     _streamed: object = None
 
@@ -101,8 +105,11 @@ class LimitedConnection(H11Protocol):
 
     def watch(self) -> None:
         """Close the connection if its client has not done its part in time."""
-        patience_s = STREAM_STUCK_S if self.is_stream else TRANSFER_S
-        if self._waits_for_client() and time.monotonic() - self._since_s > patience_s:
+        patience_s, in_all_s = (STREAM_STUCK_S, math.inf) if self.is_stream else (TRANSFER_S, ANSWER_S)
+        if not self._waits_for_client():
+            return
+        now_s = time.monotonic()
+        if now_s - self._since_s > patience_s or now_s - self._began_s > in_all_s:
             self.transport.abort()
 
     @property
@@ -141,14 +148,16 @@ class LimitedConnection(H11Protocol):
 
     def _waits_for_client(self) -> bool:
         """Whether the client has to act next; notes since when."""
-        phase: tuple[object, ...] = (self.conn.their_state, self.cycle)
-        if self.transport.is_closing() or self.transport.get_write_buffer_size() > 0:
-            # A stream's buffer need not become empty: the clock starts again whenever its size changes.
-            left = self.transport.get_write_buffer_size() if self.is_stream else None
-            phase = ("answer to be read", self.cycle, left)
+        left = self.transport.get_write_buffer_size()
+        is_unread = self.transport.is_closing() or left > 0
+        does = "answer to be read" if is_unread else self.conn.their_state
+        phase = (does, self.cycle, self.is_stream, left)
         if phase != self._phase:
-            self._phase, self._since_s = phase, time.monotonic()
-        return phase[0] in ("answer to be read", h11.IDLE, h11.SEND_BODY)
+            # A client that has taken some of an answer is at work, so the clock starts again.
+            now_s = time.monotonic()
+            self._began_s = self._began_s if phase[:-1] == self._phase[:-1] else now_s
+            self._phase, self._since_s = phase, now_s
+        return does in ("answer to be read", h11.IDLE, h11.SEND_BODY)
 
     def _evict(self) -> bool:
         """Close the connection that has kept us waiting longest; False if none waits for its client."""

@@ -1,5 +1,6 @@
 """Sentences about REST's answers that the page and adocctl both show, so that they say the same."""
 
+from collections.abc import Mapping
 from typing import Any
 
 NO_DECISIONS = "There are no decisions yet."
@@ -10,12 +11,12 @@ def journal_problem(problem: str) -> str:
     return f"adocd changes nothing new, but restores continue: {problem}"
 
 
-def not_original(option: dict[str, Any]) -> str:
+def not_original(option: Mapping[str, Any]) -> str:
     """Say how an option in a restore's `unlike` differs from its original value."""
     return f"{option['option']} is {option['value']}, not its original {option['original']}"
 
 
-def steps_left(restore: dict[str, Any]) -> str:
+def steps_left(restore: Mapping[str, Any]) -> str:
     """Say how far a restore that is running or waiting has come, and what it waits for."""
     waits = f", waiting for {restore['waiting_for']}" if restore["waiting_for"] else ""
     return f"{restore['steps_left']} steps left{waits}"

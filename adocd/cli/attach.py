@@ -11,7 +11,7 @@ from adocd.cli.agent_built import find_or_build_agent, find_or_build_java_agent
 from adocd.cli.exits import Exit, fail
 from adocd.cli.target import Json
 from adocd.cli.terminal import say
-from adocd.daemon.change.panic import PanicResult, restore_by_agent
+from adocd.daemon.change.panic import PanicResult, restore_to_leave
 from adocd.process.attach import attachment, jvm
 from adocd.process.attach.attachment import AttachedProgram, Found
 from adocd.process.attach.jvm import RunningJvm
@@ -74,7 +74,7 @@ def detach(
         java = jvm.running(pid)
         socket = attachment.socket_of(pid, directory)
         if socket is not None:
-            _refuse_unless_restored(pid, asyncio.run(restore_by_agent(socket)))
+            _refuse_unless_restored(pid, asyncio.run(restore_to_leave(socket)))
         if java is not None:
             jvm.detach(java, directory)
         else:

@@ -84,6 +84,7 @@ def _follow(query: dict[str, str], after: int | None, *, as_json: bool) -> None:
 
     client, asked = daemon(), after
     pid = client.get("/healthz")["pid"]
+    has_begun, refused = False, ""
     while True:
         try:
             for event in follow(run_dir.daemon_socket(run_dir.run_dir()), query, after):
@@ -94,12 +95,22 @@ def _follow(query: dict[str, str], after: int | None, *, as_json: bool) -> None:
                 _print(event.kind, event.data, as_json=as_json)
         except NoDaemon as error:
             say(f"adocctl: {error}; asking again every second", err=True)
+            refused = ""
+        except RestError as error:
+            # A daemon that has just started may not have found the target yet, or have no place for a stream.
+            if not has_begun or (error.status != 404 and error.status < 500):
+                raise
+            if str(error) != refused:
+                say(f"adocctl: {error}; asking again every second", err=True)
+            refused = str(error)
+        has_begun = True
         query.pop("last", None)  # from here on, nothing that comes after the last one seen may be left out
         now = _answers_again(client)
         if after is None and now != pid:  # no event seen yet to continue from: all events of the new daemon are new
             after = 0
         pid = now
-        say("adocctl: the daemon answers again", err=True)
+        if not refused:
+            say("adocctl: the daemon answers again", err=True)
 
 
 def _answers_again(client: RestClient) -> int:

@@ -16,12 +16,16 @@ def forget(
         str,
         typer.Argument(metavar="TARGET", help="Its id, path, or part of one.", autocompletion=completing.kept),
     ],
+    originals_too: Annotated[
+        bool,
+        typer.Option("--originals-too", help="Also those that are due to it: it was deleted, and never opens again."),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Forget a closed database: its policy, pins, pause, decisions and figures. The audit trail keeps its lines.
 
     Refused while it is open, is observed by its directory, or is owed the originals of options that adocd changed:
-    those are restored when it opens again.
+    those are restored when it opens again, or forgotten with --originals-too.
     """
     client = daemon()
     listed = client.get("/v1/targets")
@@ -32,7 +36,7 @@ def forget(
         fail(no_such(target, ((t["id"], t["path"]) for t in known)), Exit.NO_TARGET)
     if len(found) > 1:
         fail(f"say which target is meant: {listed_in_words(found)}", Exit.USAGE)
-    answer = client.delete(f"/v1/targets/{found[0]['id']}")
+    answer = client.delete(f"/v1/targets/{found[0]['id']}", originals="true" if originals_too else "false")
     show.json_or(as_json, answer, _forgotten)
 
 

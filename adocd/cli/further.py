@@ -27,7 +27,7 @@ class OfTheBench(Entry):
 
 
 def _missing(name: str, summary: str) -> Callable[[], None]:
-    where = f"adocd {name} is in another package: pip install 'adocd[bench]'"
+    where = f"adocd {name} is in another package, adocd-bench: pip install ./bench in a checkout of adocd"
 
     def say_where_it_is() -> None:
         fail(where, Exit.FAILED)

@@ -19,6 +19,9 @@ Family = Annotated[
 ]
 
 
+Pins = list[dict[str, Any]]
+
+
 @app.command(name="set", epilog=EPILOG)
 def set_(
     pin: Annotated[
@@ -50,7 +53,7 @@ def set_(
 def list_(target: TargetName = None, everything: All = False, as_json: Json = False) -> None:
     """List the pins that apply to a target, and whether each has an effect."""
     client = daemon()
-    answer = client.get(f"{place(client, target, everything)}/overrides")
+    answer = client.get(f"{place(client, target, everything, also_kept=True)}/overrides")
     show.json_or(as_json, answer["overrides"], show_overrides.listed)
 
 
@@ -65,7 +68,8 @@ def remove(
     """Remove a pin: the law controls the option again, or its original value returns."""
     client = daemon()
     query = {} if column_family is None else {"column_family": column_family}
-    answer = client.delete(f"{place(client, target, everything)}/overrides/{_in_path(option)}", **query)
+    where = place(client, target, everything, also_kept=True)
+    answer = client.delete(f"{where}/overrides/{_in_path(option)}", **query)
     show.json_or(as_json, answer, lambda _: say(f"{option} is not pinned any more"))
     if not as_json:
         show.warning(answer)
@@ -73,30 +77,31 @@ def remove(
 
 @app.command(epilog=EPILOG)
 def clear(target: TargetName = None, everything: All = False, as_json: Json = False) -> None:
-    """Remove all pins of one target; with --all, the pins for all targets and those of each target.
+    """Remove all pins of one target; with --all, the pins for all targets and those of each target, also if closed.
 
     Clearing one target keeps the pins that are for all targets. It is no error if nothing is pinned.
     """
     client = daemon()
-    removed: list[dict[str, Any]] = []
     if everything:
         place(client, target, everything)  # says that --all and a target exclude each other
-        removed += _clear(client, "/v1", None)
-        for each in client.get("/v1/targets")["targets"]:
-            removed += _clear(client, f"/v1/targets/{each['id']}", each["id"])
-        left = []
+        removed, left = _clear(client, "/v1", None)
+        listed = client.get("/v1/targets")
+        for each in [*listed["targets"], *(kept for kept in listed.get("kept", ()) if kept["overrides"])]:
+            removed += _clear(client, f"/v1/targets/{each['id']}", each["id"])[0]
     else:
         id_ = _target_not_option(client, target)
-        where = f"/v1/targets/{id_}"
-        removed += _clear(client, where, id_)
-        left = client.get(f"{where}/overrides")["overrides"]
+        removed, left = _clear(client, f"/v1/targets/{id_}", id_)
     show.json_or(as_json, {"removed": removed, "left": left}, show_overrides.cleared)
 
 
-def _clear(client: RestClient, where: str, of_target: str | None) -> list[dict[str, Any]]:
-    """Remove the pins of this target itself; a pin that expires meanwhile counts as removed."""
-    pins = [pin for pin in client.get(f"{where}/overrides")["overrides"] if pin["target"] == of_target]
-    for pin in pins:
+def _clear(client: RestClient, where: str, of_target: str | None) -> tuple[Pins, Pins]:
+    """Remove the pins of this target itself; return them, and the others that apply there.
+
+    A pin that expires meanwhile counts as removed.
+    """
+    pins: Pins = client.get(f"{where}/overrides")["overrides"]
+    own = [pin for pin in pins if pin["target"] == of_target]
+    for pin in own:
         family = pin["column_family"]
         try:
             answer = client.delete(
@@ -107,7 +112,7 @@ def _clear(client: RestClient, where: str, of_target: str | None) -> list[dict[s
                 raise
         else:
             show.warning(answer)
-    return pins
+    return own, [pin for pin in pins if pin["target"] != of_target]
 
 
 def _target_not_option(client: RestClient, name: str | None) -> str:
@@ -118,7 +123,7 @@ def _target_not_option(client: RestClient, name: str | None) -> str:
             f"{name} is an option, and `clear` takes a target: adocctl override remove {name} takes back one pin",
             Exit.USAGE,
         )
-    return target_id(client, name)
+    return target_id(client, name, also_kept=True)
 
 
 def _in_path(option: str) -> str:

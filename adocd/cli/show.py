@@ -8,6 +8,7 @@ import typer
 from rich.table import Table
 
 from adocd.api import remedy, sentences
+from adocd.api import restored as after_restore
 from adocd.api.latency_in_words import write_latency
 from adocd.api.repeats import in_rows
 from adocd.cli.console import Terminal, columns
@@ -27,11 +28,11 @@ def json_or(as_json: bool, content: Any, for_a_person: Callable[[Any], None]) ->
 
 
 def kept_in_words(kept: dict[str, Any], before: str = "") -> str:
-    """List what is kept of a closed database; "" for nothing."""
+    """List what is kept, or was, of a closed database; "" for nothing."""
     pins = kept["overrides"]
     words = ["its policy"] * kept["policy"] + ["its pause"] * kept["paused"]
     words += [f"{pins} {'pins' if pins > 1 else 'pin'}"] * bool(pins)
-    words += [f"the originals of {', '.join(kept['originals'])}, which it gets when it opens"] * bool(kept["originals"])
+    words += [f"the originals of {', '.join(kept['originals'])}"] * bool(kept["originals"])
     return before + ", ".join(words) if words else ""
 
 
@@ -228,43 +229,15 @@ def warning(answer: dict[str, Any]) -> None:
         say(f"warning: {answer['warning']}", err=True)
 
 
-def is_not_back(answer: dict[str, Any]) -> bool:
-    """Whether a restore failed, left a value that adocd may have set, or could not be verified."""
-    compared = answer.get("unlike", {})
-    failed = any(restore["errors"] for restore in answer["restored"].values())
-    unseen = any(r["state"] in ("none", "done") and t not in compared for t, r in answer["restored"].items())
-    return failed or unseen or any(_may_be_ours(unlike) for unlike in compared.values())
-
-
-def _may_be_ours(unlike: list[dict[str, Any]]) -> bool:
-    return any(option["is_ours"] is not False for option in unlike)
-
-
-def _whose(option: dict[str, Any]) -> str:
-    if option["is_ours"] is None:
-        return "NOT BACK, or set by its own program: no daemon answers that would know"
-    return "NOT BACK" if option["is_ours"] else "somebody else has set it"
-
-
-def _how_far(restore: dict[str, Any], unlike: list[dict[str, Any]] | None) -> str:
-    if restore["state"] not in ("none", "done"):
-        return f"restoring, {sentences.steps_left(restore)}"
-    if unlike is None:
-        return "the agent has nothing left to restore, but the values could not be read: see adocctl status"
-    if _may_be_ours(unlike):
-        return "the agent has nothing left to restore, but not all originals are back"
-    return "nothing was changed, nothing to restore" if restore["state"] == "none" else "the originals are back"
-
-
 def restored(answer: dict[str, Any]) -> None:
     """Show the progress of restores."""
     warning(answer)
     for target, restore in answer["restored"].items():
         errors = "".join(f"; FAILED: {error}" for error in restore["errors"])
         unlike = answer.get("unlike", {}).get(target)  # an older daemon does not compare
-        console.print(f"{target}: {_how_far(restore, unlike)}{errors}")
+        console.print(f"{target}: {after_restore.how_far(restore, unlike)}{errors}")
         for option in unlike or ():
-            console.print(f"    {sentences.not_original(option)}: {_whose(option)}")
+            console.print(f"    {sentences.not_original(option)}: {after_restore.whose(option)}")
     for target, reason in answer["failed"].items():
         console.print(f"{target}: FAILED: {reason}")
     if not answer["restored"] and not answer["failed"]:

@@ -81,7 +81,10 @@ def _cells(t: dict[str, Any]) -> tuple[str, ...]:
 
 def _kept(kept: Sequence[dict[str, Any]]) -> None:
     for one in kept[:_KEPT_LISTED]:
-        show.console.print(f"{one['path']} is closed, and remembered{show.kept_in_words(one, ': ')} ({one['id']})")
+        gets = ", which it gets when it opens" if one["originals"] else ""
+        show.console.print(
+            f"{one['path']} is closed, and remembered{show.kept_in_words(one, ': ')}{gets} ({one['id']})"
+        )
     if len(kept) > _KEPT_LISTED:
         more = len(kept) - _KEPT_LISTED
         show.console.print(f"and {more} more that are closed and remembered; adocctl targets --json lists them")

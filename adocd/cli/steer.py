@@ -5,6 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from adocd.api.client import NoDaemon, NotInTime, RestError
+from adocd.api.restored import not_back
 from adocd.cli import completing, policy, show, show_policy
 from adocd.cli.exits import Exit, fail
 from adocd.cli.target import All, Json, TargetName, daemon, place, target_id
@@ -110,7 +111,7 @@ def restore(
     show.json_or(as_json, answer, show.restored)
     if not as_json:
         show.left_alone(remembered=remembered, everything=everything)
-    if answer["failed"] or show.is_not_back(answer):
+    if not_back(answer):
         raise typer.Exit(Exit.FAILED)
 
 

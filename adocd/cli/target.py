@@ -33,16 +33,22 @@ def daemon(timeout_s: float = TIMEOUT_S) -> RestClient:
     return RestClient(run_dir.daemon_socket(run_dir.run_dir()), timeout_s=timeout_s)
 
 
-def place(client: RestClient, name: str | None, everything: bool) -> str:
+def place(client: RestClient, name: str | None, everything: bool, *, also_kept: bool = False) -> str:
     """Return the REST path of what is meant: `/v1/targets/ID`, or `/v1` for all targets."""
     if everything and name is not None:
         fail("say which target is meant, or --all, not both", Exit.USAGE)
-    return "/v1" if everything else f"/v1/targets/{target_id(client, name)}"
+    return "/v1" if everything else f"/v1/targets/{target_id(client, name, also_kept=also_kept)}"
 
 
-def target_id(client: RestClient, name: str | None) -> str:
-    """Return the id of the target that is meant, or fail with a list of those that exist."""
-    known = client.get("/v1/targets")["targets"]
+def target_id(client: RestClient, name: str | None, *, also_kept: bool = False) -> str:
+    """Return the id of the target that is meant, or fail with a list of those that exist.
+
+    `also_kept`: a name can also mean a closed database of which the daemon keeps something.
+    """
+    listed = client.get("/v1/targets")
+    known = listed["targets"]
+    if also_kept and name is not None:
+        known = [*(one | {"state": "closed"} for one in listed.get("kept", ())), *known]
     found = known if name is None else named(name, known, lambda t: (t["id"], t["path"]))
     # A database that was destroyed and recreated is a new target with the same path: prefer the open one, else the one
     # found last.

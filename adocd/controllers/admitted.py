@@ -109,8 +109,8 @@ class HeldRate:
     def settings(self, sample: Sample, wanted: int | None) -> tuple[Setting, ...]:
         """Return the setting that puts this rate (bytes/s) in force; nothing if it is in force, or nearly.
 
-        None gives the owner's rate back: by its value, once writes are no longer delayed. Nothing is returned while an
-        operator has pinned the option.
+        None gives the owner's rate back, by its value once writes are no longer delayed, and does not hold it: what
+        RocksDB makes of it is left to RocksDB. Nothing is returned while an operator has pinned the option.
         """
         now, owners = value_now(Knob.DELAYED_WRITE_RATE, sample), owners_rate(sample)
         if now is None or owners is None or _RATE in sample.pinned:
@@ -118,7 +118,8 @@ class HeldRate:
         is_owners = wanted is None or wanted == owners
         rate = owners if wanted is None or is_owners else max(FLOOR_BYTES_PER_S, wanted)
         comes_back = is_owners and now != owners and not is_delayed(sample)
-        if not (self._has_fallen(sample, rate) or comes_back or _has_moved(now, rate)):
+        is_held = self._has_fallen(sample, rate) and wanted is not None
+        if not (is_held or comes_back or _has_moved(now, rate)):
             return ()
         self._in_force = None
         value = _sendable(rate, now, owners, is_delayed=is_delayed(sample))

@@ -21,7 +21,7 @@ _DELAYED_BYTES_PER_S = 16 * MIB
 _MEMTABLES_FEW = 3
 #: max_background_jobs is 2 by default: one flush and one compaction (DBImpl::GetBGJobLimits).
 _JOBS_FEW = 3
-#: A rate limiter counts as the bottleneck when the disks got this share of its rate, WAL bytes included.
+#: A rate limiter counts as the bottleneck when flushes and compactions wrote this share of its rate.
 _LIMITED_SHARE = 0.8
 #: A device counts as full when it was at its limit for this share of the longest stall.
 _AT_LIMIT_SHARE = 0.3
@@ -287,20 +287,20 @@ class _Seen:
         self.is_cpu_full = cpu is not None and cpu >= FULL_FRACTION
         waiting = None if self.around is None else self.around.cpu_pressure_some_fraction
         self.waits_for_cpu = waiting is not None and waiting >= _NO_CPU_SHARE
+        #: Bytes/s, as far as known.
         self.limiter_bytes_per_s = self.figure("rate_limiter_bytes_per_s")
         self.has_limiter = self.value("rate_limiter") not in (None, "0", "0x0", "(nil)")
-        written = (None if self.around is None else self.around.write_bytes_per_s) or 0.0
         led = longest.led
-        by_jobs = (led.flushed_bytes + led.compacted_bytes) / led.seconds
-        #: What the limiter let through, measured by the disks in the stall or the jobs in the minute before it.
+        before = (led.flushed_bytes + led.compacted_bytes) / led.seconds
+        during = (None if self.around is None else self.around.jobs_write_bytes_per_s) or 0.0
+        #: What the limiter let through, by samples in the stall or by the jobs that ended in the minute before it.
         self.wrote = (
-            f"in the longest of these stalls the disks took {in_bytes(written)}/s in all"
-            if written >= by_jobs
-            else f"in the {led.seconds} s before the longest of these stalls they wrote {in_bytes(by_jobs)}/s together"
+            f"in the longest of these stalls they wrote {in_bytes(during)}/s"
+            if during >= before
+            else f"in the {led.seconds} s before the longest of these stalls they wrote {in_bytes(before)}/s together"
         )
         limit = self.limiter_bytes_per_s or 0
-        self.is_limited = limit > 0 and max(written, by_jobs) >= _LIMITED_SHARE * limit
-        #: Bytes/s, as far as known.
+        self.is_limited = limit > 0 and max(during, before) >= _LIMITED_SHARE * limit
         self.has_room = not (self.is_device_full or self.is_cpu_full or self.waits_for_cpu or self.is_limited)
         delayed_s = sum(stall.stalled_s for stall in stalls if stall.condition == "delayed")
         self.mostly_delayed = delayed_s > sum(stall.stalled_s for stall in stalls) / 2

@@ -23,6 +23,8 @@ class Around:
         cpu_cores: CPU seconds per second that the process used, of the `cpu_limit_cores` that it could use.
         io_pressure_some_fraction: share of the time in which some task waited for I/O.
         cpu_pressure_some_fraction: share of the time in which some task waited for a CPU.
+        jobs_write_bytes_per_s: what this database's flushes and compactions wrote; the disks also have the WAL and what
+            others write, and each disk of a mirror counts.
 
     """
 
@@ -38,6 +40,7 @@ class Around:
     rss_bytes: float | None
     io_pressure_some_fraction: float | None
     cpu_pressure_some_fraction: float | None
+    jobs_write_bytes_per_s: float | None = None
 
     @property
     def cpu_fraction(self) -> float | None:
@@ -53,7 +56,9 @@ class Surrounded:
     def __init__(self) -> None:
         self._spells: list[Around] = []
 
-    def add(self, end_s: float, interval_s: float, point: SurroundingsPoint) -> None:
+    def add(
+        self, end_s: float, interval_s: float, point: SurroundingsPoint, jobs_write_bytes_per_s: float | None = None
+    ) -> None:
         """Add the next point, measured over the `interval_s` before `end_s` (unix seconds)."""
         self._spells.append(
             Around(
@@ -69,6 +74,7 @@ class Surrounded:
                 rss_bytes=point.rss_bytes,
                 io_pressure_some_fraction=point.io_pressure_some_fraction,
                 cpu_pressure_some_fraction=point.cpu_pressure_some_fraction,
+                jobs_write_bytes_per_s=jobs_write_bytes_per_s,
             )
         )
         if len(self._spells) > SPELLS_MOST:
@@ -118,4 +124,5 @@ def _mean(parts: list[tuple[Around, float]]) -> Around | None:
         rss_bytes=mean("rss_bytes"),
         io_pressure_some_fraction=mean("io_pressure_some_fraction"),
         cpu_pressure_some_fraction=mean("cpu_pressure_some_fraction"),
+        jobs_write_bytes_per_s=mean("jobs_write_bytes_per_s"),
     )

@@ -25,11 +25,10 @@ from adocd.probes.log.events import (
     LevelSummary,
     LogEvent,
     LoggedStall,
-    MemtableSwitched,
     OptionsChanged,
     OptionsListed,
-    Shutdown,
 )
+from adocd.probes.log.opens import Opened, Opens
 from adocd.probes.log.parser import SteppedBack
 from adocd.probes.log.stalls import StallFound, Stalls
 from adocd.probes.log.steady import SteadyTime
@@ -52,6 +51,7 @@ class Diagnosis:
         self.rocksdb_version: str | None = None
         self._steady = SteadyTime()
         self._knobs = Knobs()
+        self._opens = Opens()
         #: The current open: when it began, and when the LOG shows the first change of an option.
         self._opened_s: float | None = None
         self._changed_s: float | None = None
@@ -61,19 +61,17 @@ class Diagnosis:
         #: The stall seconds that RocksDB itself reports.
         self._waited = Waited()
         self._sides: dict[type[LogEvent], Callable[[Any], None]] = {
-            LoggedStall: self._stall,
-            FlushFinished: self._flushed,
-            CompactionFinished: self._compacted,
+            LoggedStall: self._figure,
+            FlushFinished: self._background.flushed,
+            CompactionFinished: self._background.compacted,
             CompactionStarted: self._background.compacting,
-            MemtableSwitched: self._stalls.memtable,
             LevelSummary: self._background.summary,
-            CompactionPressure: self._pressure,
+            CompactionPressure: self._figure,
             ColumnFamilyStats: lambda e: self._background.pending(e.column_family, e.pending_compaction_bytes),
             DbStats: self._dump,
             OptionsListed: self._knobs.listed,
             OptionsChanged: self._change,
             HeaderLine: self._header,
-            Shutdown: lambda e: self._stalls.close(e.time_s, ended=True),
         }
 
     def covers(self, begin_s: float, end_s: float) -> None:
@@ -109,14 +107,25 @@ class Diagnosis:
             self.begin_s = event.time_s
             self._held.begin(event.time_s)
         self.begin_s = min(self.begin_s, event.time_s)  # lines are out of order by moments
-        self.learn(event)
+        if (opened := self._opens.take(event)) is not None:
+            self._opened(opened)
+        if not (self._opens.is_repeating and isinstance(event, OptionsListed)):
+            self.learn(event)
+        self._stalls.take(event)
         self.end_s = event.time_s if self.end_s is None else max(self.end_s, event.time_s)
 
     def end(self) -> None:
         """End the diagnosis: there are no more events."""
         for event in self._steady.end():
             self._add(event)
+        if (opened := self._opens.settle()) is not None:
+            self._opened(opened)
         self._stalls.close(self.end_s or 0.0)
+
+    @property
+    def tells_ends(self) -> bool:
+        """Whether the current open has a line of level INFO: without those, no LOG tells when a stall is over."""
+        return self._stalls.tells_ends
 
     def so_far(self) -> None:
         """Count open stalls up to the last event, for a summary while the LOG goes on."""
@@ -181,12 +190,12 @@ class Diagnosis:
         ]
 
     def held_before(self, time_s: float, span_s: float) -> HeldWriters | None:
-        """Return how writers fared before this time, unix seconds, by the LOG; None if the LOG does not reach so far.
+        """Return how writers fared before this time, unix seconds, by the LOG; None if the LOG does not tell.
 
         Only the current open counts, until the first change of an option: later nobody knows who controls it.
         """
         until_s = time_s if self._changed_s is None else min(time_s, self._changed_s)
-        if self._opened_s is None or self._opened_s >= until_s:
+        if self._opened_s is None or self._opened_s >= until_s or not self.tells_ends:
             return None
         return held_by_stalls(self._stalls.found, max(self._opened_s, until_s - span_s), until_s)
 
@@ -202,35 +211,20 @@ class Diagnosis:
     def _hold(self, begin_s: float, end_s: float, causes: frozenset[Cause]) -> None:
         self._held.add(begin_s, end_s, (*causes, _ANY))
 
-    def _stall(self, event: LoggedStall) -> None:
-        self._figure(event)
-        self._stalls.line(event)
-
-    def _pressure(self, event: CompactionPressure) -> None:
-        self._figure(event)
-
     def _figure(self, event: LoggedStall | CompactionPressure) -> None:
         if event.figure is not None and event.cause == "l0":
             self._background.l0(event.column_family, event.figure)
         elif event.figure is not None and event.cause == "pending_bytes":
             self._background.pending(event.column_family, event.figure)
 
-    def _flushed(self, event: FlushFinished) -> None:
-        self._background.flushed(event)
-        self._stalls.job(event)
-
-    def _compacted(self, event: CompactionFinished) -> None:
-        self._background.compacted(event)
-        self._stalls.job(event)
-
     def _header(self, event: HeaderLine) -> None:
-        if event.name != "rocksdb_version":
-            return
-        self._stalls.close(self.end_s or event.time_s)
-        self._opened_s, self._changed_s = event.time_s, None
+        if event.name == "rocksdb_version":
+            self.rocksdb_version = event.value
+
+    def _opened(self, opened: Opened) -> None:
+        self._opened_s, self._changed_s = opened.time_s, None
         self._background.opened()
-        self._waited.opened(event.time_s)
-        self.rocksdb_version = event.value
+        self._waited.opened(opened.time_s)
 
     def _dump(self, event: DbStats) -> None:
         total_s = event.cumulative.get("stall_s")

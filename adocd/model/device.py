@@ -184,15 +184,16 @@ class DiskActivity:
 
 @dataclass(frozen=True, slots=True)
 class DeviceLimit:
-    """The most that a device, or the cloud quota behind it, delivers.
+    """The most that a device delivers, or the quota of a cloud behind it or of the process's cgroup in front of it.
 
     Attributes:
-        since_s: when the plateau began, by the caller's monotonic clock.
-        bytes_per_s: bytes read and written, the plateau's mean.
-        operations_per_s: reads and writes, the plateau's mean.
+        since_s: when the plateau began, or the cgroup's quota was first used up, by the caller's monotonic clock.
+        bytes_per_s: bytes read and written, the plateau's mean; for a cgroup's quota those of the last interval.
+        operations_per_s: likewise, reads and writes.
         by: which of the two is limited; `either` if all requests were of similar size, so that it cannot be told.
-        mean_queue: the plateau's mean queue.
-        sufficient_queue: the longest queue that reached this throughput before; requests beyond it only wait.
+        mean_queue: likewise, the mean queue.
+        sufficient_queue: the longest queue that reached this throughput before; requests beyond it only wait. A
+            cgroup's quota holds requests back before the device counts them: there it is `mean_queue`.
         why: the limit in one sentence.
 
     """

@@ -9,7 +9,8 @@ from adocd.model.stall import counted
 
 def judged(cf: ColumnFamilySample, options: ColumnFamilyOptions) -> ColumnFamilySample:
     """Return the figures with these options, and the overflows that result."""
-    cf = replace(cf, options=options)
+    if cf.options is not options:
+        cf = replace(cf, options=options)
     overflow = detect(
         l0_files=cf.l0_files,
         level0_slowdown_writes_trigger=options.level0_slowdown_writes_trigger,
@@ -19,4 +20,4 @@ def judged(cf: ColumnFamilySample, options: ColumnFamilyOptions) -> ColumnFamily
         memtables_wait=cf.memtables_wait,
         memtable_stalls=counted(cf.stall_counts, "memtable"),
     )
-    return replace(cf, overflow=overflow)
+    return cf if overflow == cf.overflow else replace(cf, overflow=overflow)

@@ -216,3 +216,8 @@ class GroupLimits:
     memory_high_bytes: int | None
     io: dict[str, IoLimit]
     missing: tuple[str, ...]
+
+    @property
+    def has_none(self) -> bool:
+        """Whether there is no limit, as far as could be read."""
+        return self.cpu_cores is self.memory_bytes is self.memory_high_bytes is None and not self.io

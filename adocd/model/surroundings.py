@@ -54,7 +54,7 @@ class Surroundings:
         wal: the storage of its WAL directory; None if it is the same.
         devices: the activity of the devices concerned, the data's first, each once: the devices that hold the file
             systems and the disks at the bottom (see `concerned`), if they could be measured.
-        limits: the devices at their limit. A partition has no limit of its own: its disk is listed.
+        limits: the devices at their limit, their own or a quota. A partition has none of its own: its disk is listed.
         process: None if it has ended, or cannot be read.
         pressure: of the machine alone without a process.
         group: the limits of the process's cgroups; None if unknown.

@@ -1,6 +1,8 @@
 """The cgroup directories of a process: its own and those above it (cgroups(7))."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
+from os.path import isdir
 from pathlib import Path, PurePosixPath
 
 from adocd.model.missing import Missing
@@ -20,24 +22,44 @@ class Group:
 
 
 def groups_of(pid: int, controller: str, root: Path = Path("/")) -> tuple[Group, ...]:
-    """Find the process's place in cgroup v2, and in the v1 hierarchy that has the controller, as far as they exist.
+    """Find the process's place in the v1 hierarchy that has the controller, or else in cgroup v2.
 
-    `pid` is in this process's PID namespace. A group outside this process's cgroup namespace (`/../`) cannot be read
-    from here and is left out.
+    `pid` is in this process's PID namespace. A group is left out if its directory cannot be seen from here: those above
+    it that can be would be another's, such as this process's own container.
     """
+    return tuple(group for group in _listed(pid, (controller,), root)[controller] if group is not None)
+
+
+def are_seen(pid: int, controllers: Collection[str], root: Path = Path("/")) -> dict[str, bool | None]:
+    """Say of each controller whether the process's group can be seen from here; None if it is in no such group."""
+    listed = _listed(pid, controllers, root)
+    return {controller: None not in groups if groups else None for controller, groups in listed.items()}
+
+
+def _listed(pid: int, controllers: Collection[str], root: Path) -> dict[str, list[Group | None]]:
+    """Return the groups that /proc lists, by controller; None stands for one that cannot be seen."""
     mounts = read_mounts(root / "proc", kind="cgroup")
     known = [] if isinstance(mounts, Missing) else mounts
-    found = []
+    unified: list[Group | None] = []
+    found: dict[str, list[Group | None]] = {controller: [] for controller in controllers}
     for line in text_or(root / f"proc/{pid}/cgroup").split("\n"):
         _, _, rest = line.partition(":")
-        names, colon, group = rest.partition(":")
-        if not colon or not group or (names and controller not in names.split(",")):
-            continue
-        point, below = _place(names, group, known)
-        if ".." not in below.parts and len(below.parts) <= _DEEPEST:
-            mount = root / point.lstrip("/")
-            found.append(Group(not names, tuple(mount / part for part in (below, *below.parents))))
-    return tuple(found)
+        names, colon, path = rest.partition(":")
+        if colon and path and not names:
+            unified.append(_group(names, path, known, root))
+        elif colon and path:
+            for controller in found.keys() & set(names.split(",")):
+                found[controller].append(_group(names, path, known, root))
+    # A controller is in one hierarchy, and v2 lists every process.
+    return {controller: groups or unified for controller, groups in found.items()}
+
+
+def _group(names: str, path: str, mounts: list[Mount], root: Path) -> Group | None:
+    point, below = _place(names, path, mounts)
+    mount = root / point.lstrip("/")
+    if ".." in below.parts or len(below.parts) > _DEEPEST or not isdir(mount / below):
+        return None
+    return Group(not names, tuple(mount / part for part in (below, *below.parents)))
 
 
 def _place(names: str, group: str, mounts: list[Mount]) -> tuple[str, PurePosixPath]:

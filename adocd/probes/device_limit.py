@@ -17,8 +17,8 @@ The third covers a rising queue, a falling one, and a burst allowance that runs 
 rises). Once seen, the limit holds while throughput stays at `HOLDS` of the plateau or more and the queue at
 `LEAST_QUEUE` or more: a queue that has stopped rising is no relief.
 
-It cannot see a cgroup's io.max, which holds requests back before the device counts them (adocd.probes.pressure reads
-that limit), nor a limit that was reached before the first reading and never left since.
+It cannot see a cgroup's io.max, which holds requests back before the device counts them (adocd.probes.io_quota sees
+that), nor a limit that was reached before the first reading and never left since.
 """
 
 from collections import deque

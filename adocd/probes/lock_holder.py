@@ -7,6 +7,7 @@ release the lock. The kernel hides locks of other PID namespaces, and file descr
 
 import os
 import pwd
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -53,6 +54,16 @@ def still_holds(holder: LockHolder, lock: Path, proc: Path = Path("/proc")) -> b
     if holder.descriptor is None:
         return _by_locks(status, proc) == holder.pid
     return _is_open_as(status, proc / str(holder.pid) / "fd" / holder.descriptor)
+
+
+def open_files(holder: LockHolder, proc: Path = Path("/proc")) -> list[Path]:
+    """Return the files that the process has open, as it names them; none if they are hidden from here."""
+    found = []
+    with suppress(OSError):  # it has ended, or belongs to another user
+        for descriptor in (proc / str(holder.pid) / "fd").iterdir():
+            with suppress(OSError):  # it was closed meanwhile
+                found.append(Path(os.readlink(descriptor)))
+    return found
 
 
 def _by_locks(status: os.stat_result, proc: Path) -> int | None:

@@ -12,6 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from adocd.model.missing import Missing
+from adocd.probes.files import read_text
+
 _NAME = re.compile(r"OPTIONS-([0-9]{1,19})", re.ASCII)
 _SECTION = re.compile(r'\[([^" ]+)(?: "(.*)")?\]')
 _ESCAPED = re.compile(r"\\(.)")
@@ -44,8 +47,19 @@ def newest(directory: Path, db_identity: str) -> OptionsFile | Unreadable:
     In a container the same path may be another database or none, so a database whose IDENTITY is not `db_identity` is
     not read.
     """
-    other = _another_database(directory, db_identity)
-    return newest_of(directory) if other is None else other
+    if holds_another(directory, db_identity):
+        why = "it is another database's directory here, as it can be where that one is in a container"
+        return Unreadable(str(directory), why)
+    return newest_of(directory)
+
+
+def holds_another(directory: Path, db_identity: str) -> bool:
+    """Whether the directory, as seen from here, has another database's IDENTITY; blocks on I/O.
+
+    Without such a file, which the program may have disabled, it counts as this database's.
+    """
+    found = read_text(directory / "IDENTITY")
+    return not isinstance(found, Missing) and found.strip() != db_identity.strip()
 
 
 def newest_of(directory: Path) -> OptionsFile | Unreadable:
@@ -91,18 +105,6 @@ def parse(text: str) -> OptionsFile:
 
 def _unescape(text: str) -> str:
     return _ESCAPED.sub(lambda found: _ESCAPES.get(found[1], found[1]), text) if "\\" in text else text
-
-
-def _another_database(directory: Path, db_identity: str) -> Unreadable | None:
-    try:
-        found = (directory / "IDENTITY").read_text(encoding="utf-8", errors="replace").strip()
-    except OSError:  # the program may disable the IDENTITY file, and reading the OPTIONS file gives the better error
-        return None
-    if found == db_identity.strip():
-        return None
-    return Unreadable(
-        str(directory), "it is another database's directory here, as it can be where that one is in a container"
-    )
 
 
 def _why(path: Path, error: OSError) -> str:

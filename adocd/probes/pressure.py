@@ -21,7 +21,7 @@ from adocd.model.process import (
     Resource,
     Stalled,
 )
-from adocd.probes.cgroup import groups_of
+from adocd.probes.cgroup import are_seen, groups_of
 from adocd.probes.files import natural, read_text, text_or
 from adocd.probes.memory_limit import cgroup_limit_bytes
 
@@ -37,6 +37,8 @@ _THROTTLE: Final = {
     "blkio.throttle.read_iops_device": "reads_per_s",
     "blkio.throttle.write_iops_device": "writes_per_s",
 }
+#: The limited resources, and the controllers that limit them; `blkio` is cgroup v1's name of `io`.
+_LIMITED: Final = (("CPU", "cpu"), ("memory", "memory"), ("I/O", "blkio"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +99,6 @@ def read_limits(pid: int, root: Path = Path("/")) -> GroupLimits:
     """Return the limits of the process's cgroups, the narrowest of its own and those above; never raises."""
     if isinstance(why := read_text(root / f"proc/{pid}/cgroup"), Missing):
         return GroupLimits(None, None, None, {}, (f"the cgroup of process {pid} cannot be read ({why.why})",))
-    outside = not any(groups_of(pid, controller, root) for controller in ("cpu", "memory", "io", "blkio"))
-    missing = (f"process {pid} is in cgroups that cannot be seen from here, so their limits are unknown",)
     cores = [limit for directory in _directories(pid, "cpu", root) if (limit := _cpu_cores(directory)) is not None]
     high = [
         limit
@@ -110,8 +110,17 @@ def read_limits(pid: int, root: Path = Path("/")) -> GroupLimits:
         memory_bytes=cgroup_limit_bytes(pid, root),
         memory_high_bytes=min(high, default=None),
         io=_io_limits(pid, root),
-        missing=missing if outside else (),
+        missing=_unseen(pid, root),
     )
+
+
+def _unseen(pid: int, root: Path) -> tuple[str, ...]:
+    """Say which limits may be there and cannot be seen from here."""
+    seen = are_seen(pid, [controller for _, controller in _LIMITED], root)
+    if True not in seen.values():
+        return (f"process {pid} is in cgroups that cannot be seen from here, so their limits are unknown",)
+    hidden = " and ".join(what for what, controller in _LIMITED if seen[controller] is False)
+    return (f"process {pid} is in a cgroup for {hidden} that cannot be seen from here",) if hidden else ()
 
 
 def parse_pressure(text: str) -> Pressure | None:

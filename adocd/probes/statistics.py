@@ -118,7 +118,10 @@ class StatisticsProbe:
             written_bytes_per_s=wrote.written_bytes_per_s,
             stalled_fraction=wrote.stalled_fraction,
             waited_s=self._writers.total_s,
-            waited_fraction=_grown_by(self._writers.total_s, waited_before_s, interval_s, wrote.stalled_fraction),
+            # Between two dumps a LOG's count stands still, and then it has all the time since the one before.
+            waited_fraction=wrote.stalled_fraction
+            if snapshot.dump is not None
+            else _grown_by(self._writers.total_s, waited_before_s, interval_s),
             stopped_fraction=_share(snapshot.stall.stopped_s - before.stall.stopped_s, interval_s),
             delayed_fraction=_share(snapshot.stall.delayed_s - before.stall.delayed_s, interval_s),
             condition=condition_of(snapshot),
@@ -157,9 +160,9 @@ class StatisticsProbe:
         return events
 
 
-def _grown_by(now_s: float | None, then_s: float | None, interval_s: float, dumped: float | None) -> float | None:
-    """Return the share of the interval by which a wait grew; without an agent's counter, that of a statistics dump."""
-    return dumped if now_s is None or then_s is None else max(0.0, now_s - then_s) / interval_s
+def _grown_by(now_s: float | None, then_s: float | None, interval_s: float) -> float | None:
+    """Return the share of the interval by which a wait grew."""
+    return None if now_s is None or then_s is None else max(0.0, now_s - then_s) / interval_s
 
 
 def _writes(snapshot: Snapshot, before: Snapshot, interval_s: float) -> PeriodicDump:

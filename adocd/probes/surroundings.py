@@ -8,7 +8,7 @@ ten seconds it includes the limits and takes 3.8 ms, and every minute also the s
 """
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -22,6 +22,7 @@ from adocd.probes.device_limit import LimitDetector
 from adocd.probes.diskstats import activity, devices_in, read_lines
 from adocd.probes.files import read_text
 from adocd.probes.free_space import free_bytes
+from adocd.probes.io_quota import used_up
 from adocd.probes.pressure import places_of, pressure_activity, read_limits, read_pressure
 from adocd.probes.process import process_activity, read_process
 from adocd.probes.shared import Shared
@@ -65,6 +66,8 @@ class SurroundingsProbe:
         self._disks = _Disks(pid, path, wal_dir, root, self._shared)
         self._limits = _Limits(pid, root, cpus, self._shared)
         self._before: _Reading | None = None
+        #: The devices whose quota is used up, and since when.
+        self._at_quota_since_s: dict[str, float] = {}
 
     def read(self, monotonic_s: float) -> Surroundings | None:
         """Take a reading at a time of the caller's monotonic clock; None at the first call, as rates need two readings.
@@ -104,7 +107,7 @@ class SurroundingsProbe:
             *([pressure.why] if isinstance(pressure, Missing) else pressure.missing),
             *self._limits.missing,
         ]
-        return Surroundings(
+        around = Surroundings(
             monotonic_s=now.monotonic_s,
             data=self._disks.data,
             wal=self._disks.wal,
@@ -117,6 +120,14 @@ class SurroundingsProbe:
             missing=tuple(dict.fromkeys(gaps)),
             free_bytes=self._disks.free_bytes(),
         )
+        return replace(around, limits=(*limits, *self._quotas(around)))
+
+    def _quotas(self, around: Surroundings) -> list[DeviceLimit]:
+        """Return the devices that are at no limit of their own, but at one that a cgroup sets."""
+        since_s, unlimited = self._at_quota_since_s, [d for d in around.devices if not around.device_limit(d.device)]
+        found = [limit for d in unlimited if (limit := used_up(d, around, since_s.get(d.device))) is not None]
+        self._at_quota_since_s = {limit.device: limit.since_s for limit in found}
+        return found
 
 
 class _OneProcess:
@@ -249,9 +260,10 @@ class _Limits:
         self.group = None
         if pid is not None:
             self.group = self._shared.read(("limits", pid), monotonic_s, lambda: read_limits(pid, self._root)).value
-        if self.group is not None and self.group.missing:
+        if self.group is not None:
             gaps += self.group.missing
-            self.group = None
+            if self.group.missing and self.group.has_none:
+                self.group = None
         if self._given is None:
             cpus = self._shared.read(("cpus", pid), monotonic_s, lambda: cpus_of(pid, self._root)).value
             self.cpus = None if isinstance(cpus, Missing) else cpus

@@ -11,7 +11,7 @@ from adocd.daemon.change.guards import GUARDS
 from adocd.daemon.change.guards.compaction import CompactionLimits
 from adocd.daemon.change.guards.guard import Beside, GuardName
 from adocd.daemon.change.ledger import Ledger
-from adocd.daemon.change.reach import out_of_reach, why_not
+from adocd.daemon.change.reach import why_not
 from adocd.daemon.control.law import Law
 from adocd.daemon.control.steering import Steering
 from adocd.daemon.control.weighing import Weighed, weigh
@@ -92,7 +92,7 @@ class Replay:
         for knob in sorted(law.controller.optional_knobs):
             if (why := why_not(knob, sample, capabilities)) is not None:
                 self.found.left_out.setdefault(knob, why)
-        unreachable = out_of_reach(law.controller, sample, capabilities)
+        unreachable = law.reach.lack(law.controller, sample, capabilities)
         if unreachable is not None:
             steering.forget_wishes()
             self._idles(f"{name} cannot work here: {unreachable}")

@@ -1,6 +1,7 @@
 """Calls into the simulated database: how long they take, what they refuse, and what they read back."""
 
 import asyncio
+import math
 from collections.abc import Sequence
 
 from adocd.model.change import Change, ColumnFamilyChange, DatabaseChange, RateLimiterChange, RestoreStep, StepResult
@@ -14,6 +15,8 @@ from adocd.targets.errors import Refused
 
 #: How often an agent checks a condition that it waits for (s).
 LOOK_S = 0.05
+#: It looks at least this often, because others may change something, too (s).
+_LOOKS_WITHIN_S = 1.0
 #: SetOptions and SetDBOptions took 17 to 43 ms under load (HAZARDS 1), a new rate 0.3 ms.
 _CALL_S = {"column_family": 0.030, "database": 0.030, "rate_limiter": 0.0003}
 _UNKNOWN = {"column_family": "no_such_column_family", "rate_limiter": "no_rate_limiter"}
@@ -50,6 +53,14 @@ class Calls:
         now = flat(self.options)
         read = {name: now[option] for name, option in zip(change.wanted(), change.sets(), strict=True)}
         return StepResult("unchanged" if is_there else "applied", self._clock() - began_s, None, read)
+
+    async def look_again(self) -> None:
+        """Wait until an agent looks again: at the first of its looks that can see anything new.
+
+        Those before the database's next event would see what this one has seen, and each costs real time.
+        """
+        next_s = self._database.next_s() - self._clock()
+        await asyncio.sleep(LOOK_S * max(1, math.ceil(min(next_s, _LOOKS_WITHIN_S) / LOOK_S)))
 
     def check(self, changes: Sequence[Change], plan: Sequence[RestoreStep]) -> None:
         """Refuse what cannot be executed, and a restore plan that does not restore everything changed."""

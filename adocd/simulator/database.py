@@ -96,7 +96,7 @@ class SimulatedDatabase:
     def advance(self, to_s: float) -> None:
         """Simulate until this virtual time."""
         while self.now_s < to_s:
-            until_s = min(to_s, self._next_s())
+            until_s = min(to_s, self.next_s())
             self._pass(until_s - self.now_s)
             self.now_s = until_s
             self._react()
@@ -139,8 +139,8 @@ class SimulatedDatabase:
 
     # -- time
 
-    def _next_s(self) -> float:
-        """Return the time of the next event, given constant rates."""
+    def next_s(self) -> float:
+        """Return the time of the next event, given constant rates: nothing else changes before it by itself."""
         flow = self.flow
         next_s = self.writers.next_s(self.now_s, flow)
         for jobs in (self.flushes, self.compactions):

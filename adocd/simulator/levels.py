@@ -7,6 +7,7 @@ level that lies in its key range, plus one file at its edges. Levels from 1 on a
 size.
 """
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -85,11 +86,12 @@ class Compaction:
 
 def level_targets(options: FamilyOptions) -> tuple[int, ...]:
     """Return each level's target size in bytes."""
-    return _levels((0,) * NUM_LEVELS, options).targets
+    return _targets(options.max_bytes_for_level_base, options.max_bytes_for_level_multiplier)
 
 
-def _levels(sizes: Sequence[int], options: FamilyOptions) -> levels.LevelTargets:
-    return levels.LevelTargets.of(sizes, options.max_bytes_for_level_base, options.max_bytes_for_level_multiplier)
+@functools.lru_cache
+def _targets(base_bytes: int, multiplier: float) -> tuple[int, ...]:
+    return levels.LevelTargets.of((0,) * NUM_LEVELS, base_bytes, multiplier).targets
 
 
 @dataclass(slots=True)
@@ -180,7 +182,7 @@ class Levels:
 
         rocksdb.estimate-pending-compaction-bytes. Files being compacted count.
         """
-        found = _levels(self.sizes, options)
+        found = levels.LevelTargets(self.sizes, BASE_LEVEL, level_targets(options))
         is_due = len(self.l0) >= options.level0_file_num_compaction_trigger or found.sizes[0] >= found.targets[0]
         return found.pending_bytes(is_l0_due=is_due)
 

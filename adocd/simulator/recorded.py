@@ -1,5 +1,6 @@
 """A simulated database whose snapshots are recorded as the daemon takes them."""
 
+import asyncio
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -36,28 +37,37 @@ class RecordedTarget(SimulatedTarget):
     def __init__(self, database: SimulatedDatabase, clock: Clock, recorder: Recorder) -> None:
         super().__init__(database, clock)
         self._recorder = recorder
-        self._failed: NotReplayable | None = None
+        #: Always the same in a simulation.
+        self._about: About | None = None
+        #: Done if the recording fails, with why.
+        self._failure: asyncio.Future[NotReplayable] = asyncio.get_running_loop().create_future()
 
     async def snapshot(self, events_after: int | None) -> Snapshot:
         """See Target."""
         snapshot = await super().snapshot(events_after)
         try:
             if not self._recorder.has_ended:
-                self._recorder.about(await self._about())
+                if self._about is None:
+                    self._about = await self._read_about()
+                self._recorder.about(self._about)
                 self._recorder.snapshot(snapshot, snapshot.monotonic_s)
         except NotReplayable as error:
-            self._failed = error
             self._recorder.close()
+            self._failure.set_result(error)
         return snapshot
+
+    async def fail_within(self, seconds: float) -> None:
+        """Wait so long, or until the recording fails: the rest of the run would be of no use."""
+        await asyncio.wait([self._failure], timeout=seconds)
 
     def finish(self, decisions: Iterable[DecisionRecord]) -> None:
         """End the recording with the decisions made meanwhile. Raises NotReplayable if it is incomplete."""
-        if self._failed is not None:
-            raise self._failed
+        if self._failure.done():
+            raise self._failure.result()
         self._recorder.decisions(decisions)
         self._recorder.end("the time was over")
 
-    async def _about(self) -> About:
+    async def _read_about(self) -> About:
         info, detail = self.info(), await self.detail()
         return About(
             session=detail.session,

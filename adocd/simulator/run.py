@@ -115,9 +115,11 @@ def run(
         history = int(seconds / tick_s) + 2
         scene = Scene(clock, setup, policy, tick_s=tick_s, history=history, recorder=recorder)
         ticking = asyncio.create_task(scene.loop.run())
-        await asyncio.sleep(seconds)
         if isinstance(scene.target, RecordedTarget):
+            await scene.target.fail_within(seconds)
             scene.target.finish(scene.loop.remembered.decisions)
+        else:
+            await asyncio.sleep(seconds)
         found = _found(scene, seconds, began_s)
         ticking.cancel()
         with contextlib.suppress(asyncio.CancelledError):

@@ -10,7 +10,7 @@ from adocd.model.database import AgentKind, DatabaseDetail, Info
 from adocd.model.snapshot import Lease, Restore, Snapshot
 from adocd.model.values import nested
 from adocd.simulator import measure
-from adocd.simulator.calls import LOOK_S, Calls
+from adocd.simulator.calls import Calls
 from adocd.simulator.clock import Clock
 from adocd.simulator.database import FAMILY, SimulatedDatabase
 from adocd.simulator.lease_machine import LeaseMachine, PlanStep, RestoreState, StepCondition, Times
@@ -224,7 +224,7 @@ class SimulatedTarget:
             self._look()
             step = self._machine.due(self._calls.property_value)
             if step is None:
-                await asyncio.sleep(LOOK_S)
+                await self._calls.look_again()
                 continue
             async with self._executing:
                 if not self._machine.is_due(step):

@@ -19,6 +19,9 @@ from adocd.targets.shared_connections import AgentConnections, SharedConnection
 
 #: Longest wait for a read, which is served from the agent's cache and never waits for the database.
 READ_TIMEOUT_S = 2.0
+#: Longest that a change waits while none of the same process is answered, and a third of the longest that it waits at
+#: all. Then the situation that it was decided for is over.
+_CHANGE_PATIENCE_S = 1.0
 #: Longest that one request waits for an event.
 _WAIT_MOST_S = 10.0
 
@@ -179,7 +182,10 @@ class AgentTarget:
         *,
         repeat: bool = False,
     ) -> tuple[StepResult, ...]:
-        """Execute changes in order, without a timeout: RocksDB may take long. `repeat` needs protocol version 1.1."""
+        """Execute changes in order, without a timeout: RocksDB may take long. `repeat` needs protocol version 1.1.
+
+        Raises Silent, and has sent nothing, when too many other databases of the process wait for their changes.
+        """
         body: dict[str, object] = {
             "holder": holder,
             "epoch": epoch,
@@ -188,8 +194,9 @@ class AgentTarget:
         }
         if repeat:  # agents refuse unknown members
             body["repeat"] = True
-        content = await _call(self._changer, "PATCH", f"{self._path}/options", body=body, timeout_s=None)
-        return _parse(_STEPS, content.get("steps"), f"{self._path}/options")
+        path = f"{self._path}/options"
+        content = await _call(self._changer, "PATCH", path, body=body, timeout_s=None, patience_s=_CHANGE_PATIENCE_S)
+        return _parse(_STEPS, content.get("steps"), path)
 
     async def close(self) -> None:
         """Stop using the connections; a request in progress raises Unreachable."""

@@ -127,15 +127,16 @@ class SharedConnection:
         body: object = None,
         headers: Mapping[str, str] | None = None,
         timeout_s: float | None,
+        patience_s: float | None = None,
     ) -> tuple[int, bytes]:
         """Send a request as UnixHttpConnection does, once a connection is free; `timeout_s` counts from then on.
 
-        Raises Silent without sending it when the agent answers nobody for `timeout_s` seconds, or only others for three
-        times as long.
+        Raises Silent without sending it when the agent answers nobody for `patience_s` seconds (if None, `timeout_s`),
+        or only others for three times as long.
         """
         async with self._turn:
             try:
-                connection = await self._pool.take(timeout_s)
+                connection = await self._pool.take(timeout_s if patience_s is None else patience_s)
             except TimeoutError as error:
                 raise Silent(f"{self._pool.socket} {error}, so {method} {path} was not sent") from None
             if self._closed:  # before, or while it waited

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -74,34 +75,62 @@ class Service:
         return int(content.split()[1]), content
 
 
-def with_service(tmp_path: Path, database: FakeDatabase, body: Callable[[Service], Awaitable[None]]) -> None:
+#: What a test does with a daemon.
+Body = Callable[[Service], Awaitable[None]]
+#: Runs it against one.
+Run = Callable[[Body], None]
+
+
+def with_service(tmp_path: Path, database: FakeDatabase, body: Body) -> None:
     """Run the body against a daemon that controls the database, whose policy is `fixed` at first."""
 
     async def run() -> None:
-        book = await open_book(tmp_path)
-        fleet = Fleet(Config(), loop_settings(), tmp_path, book, policy=Policy("fixed"), memory_budget_bytes=GIB)
-        path = tmp_path / "daemon.sock"
-        discovery = asyncio.create_task(fleet.run())
-        tcp = server.listen_loopback(0)
-        upstream = Upstream(path, WEB_SECRET)
-        tokens = tokens_path(book.path)
-        with FakeAgent(tmp_path, [database]) as agent:
-            try:
-                with server.daemon_socket(path) as listener:
-                    async with (
-                        server.serving(rest.make_app(fleet, Operators(fleet, book), WEB_SECRET), listener),
-                        server.serving(web.make_app(upstream, Access(tokens)), tcp),
-                    ):
-                        await until(lambda: any(loop.remembered.samples for loop in fleet.loops.values()), "a sample")
-                        await body(Service(agent, database, fleet, path, _port(tcp), tokens))
-                        await upstream.close()
-            finally:
-                discovery.cancel()
-                await asyncio.gather(discovery, return_exceptions=True)
-                await fleet.stop()
-                await book.close()
+        async with _serving(tmp_path, database) as service:
+            await body(service)
 
     asyncio.run(run())
+
+
+@contextlib.contextmanager
+def shared_service(tmp_path: Path, database: FakeDatabase) -> Iterator[Run]:
+    """Keep such a daemon for several bodies that leave it as it is; it stands still between them."""
+    with asyncio.Runner() as runner:
+        stack = contextlib.AsyncExitStack()
+        service = runner.run(stack.enter_async_context(_serving(tmp_path, database)))
+        try:
+            yield lambda body: runner.run(_awaited(body, service))
+        finally:
+            runner.run(stack.aclose())
+
+
+async def _awaited(body: Body, service: Service) -> None:
+    await body(service)
+
+
+@contextlib.asynccontextmanager
+async def _serving(tmp_path: Path, database: FakeDatabase) -> AsyncIterator[Service]:
+    book = await open_book(tmp_path)
+    fleet = Fleet(Config(), loop_settings(), tmp_path, book, policy=Policy("fixed"), memory_budget_bytes=GIB)
+    path = tmp_path / "daemon.sock"
+    discovery = asyncio.create_task(fleet.run())
+    tcp = server.listen_loopback(0)
+    upstream = Upstream(path, WEB_SECRET)
+    tokens = tokens_path(book.path)
+    with FakeAgent(tmp_path, [database]) as agent:
+        try:
+            with server.daemon_socket(path) as listener:
+                async with (
+                    server.serving(rest.make_app(fleet, Operators(fleet, book), WEB_SECRET), listener),
+                    server.serving(web.make_app(upstream, Access(tokens)), tcp),
+                ):
+                    await until(lambda: any(loop.remembered.samples for loop in fleet.loops.values()), "a sample")
+                    yield Service(agent, database, fleet, path, _port(tcp), tokens)
+                    await upstream.close()
+        finally:
+            discovery.cancel()
+            await asyncio.gather(discovery, return_exceptions=True)
+            await fleet.stop()
+            await book.close()
 
 
 def _port(listener: socket.socket) -> int:

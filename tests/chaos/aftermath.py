@@ -117,7 +117,7 @@ def watch_until_restored(watch: Watch, killed_s: float, within_s: float, *, in_f
             f"{within_s} s after the kill: {watch.snapshot['lease']}, {watch.snapshot['restore']}, "
             f"differing: {watch.differing()}"
         )
-        time.sleep(0.02)
+        time.sleep(0.05)
     watch.look()  # how far the restore is was said after the options of that look were read
     assert watch.lost_events == lost_before, "what happened since the kill cannot be told"
     return Aftermath(

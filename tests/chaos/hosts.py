@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 from adocd.process import java_agent
 from tests.chaos.options import newest_options_file
+from tests.chaos.profile import count
 from tests.cli.harness import NOWHERE, Running, start
 from tests.support.agent_client import AgentClient
 from tests.support.java import java_command
@@ -27,6 +28,8 @@ MEMTABLE_BYTES = 256 << 10
 #: Writes are slowed down as soon as compaction is due, and then to more than is written here, so that the law has
 #: overflows to see and no writer suffers. A few seconds without compaction pass the stop trigger.
 SLOWDOWN_TRIGGER, STOP_TRIGGER = 4, 16
+#: Of db_bench. The short profile leaves the processors to other tests.
+KEYS_PER_S = count(4000, 8000)
 #: What a law gets: small steps, so that there are many changes, and none that takes much memory.
 LAW = ("--policy", "adoc", "--set", f"batch_min_bytes={MIB}", "--set", f"batch_step_bytes={MIB}")
 
@@ -64,7 +67,7 @@ class DbBench:
 
     pools = False
 
-    def __init__(self, run_dir: Path, *, keys_per_s: int = 8000) -> None:
+    def __init__(self, run_dir: Path, *, keys_per_s: int = KEYS_PER_S) -> None:
         self.directory = run_dir / "db"
         self._run_dir = run_dir
         self._keys_per_s = keys_per_s

@@ -24,6 +24,8 @@ LEASE_TTL_S = 1.0
 MARGIN_S = 1.0
 #: By then all values are back even after compaction was off, at this rate of writing. Ten times what is usual.
 RESTORED_WITHIN_S = 60.0
+#: Between two looks: the database and the daemon need the processors, too.
+LOOK_S = 0.05
 #: How many of the kills may find nothing to undo; the rest of the figures would say little.
 IDLE_SHARE = 0.25
 OFF = ("disable_auto_compactions", "true")
@@ -72,12 +74,14 @@ class Kills:
         deadline_s = time.monotonic() + 20
         while not (self._watch.look() and self._watch.armed and (self._watch.compaction_off or not off)):
             assert time.monotonic() < deadline_s, f"nothing was changed; the daemon's log: {self._daemon.log}"
+            time.sleep(LOOK_S)
 
     def _wait_for_change_in_flight(self) -> bool:
         deadline_s = time.monotonic() + 3
         while time.monotonic() < deadline_s:
             if self._watch.sees_change_in_flight():
                 return True
+            time.sleep(0.005)
         return False
 
     def _hold_against_the_promise(self, after: Aftermath, killed_s: float) -> None:

@@ -91,7 +91,7 @@ class Round:
         self._kinds_left = self._kinds_left or rng.sample(ENDS, len(ENDS))
         kind = self._kinds_left.pop()
         self._kinds[kind] += 1
-        time.sleep(rng.uniform(0, 2))
+        time.sleep(rng.uniform(0, count(1, 2)))
         if kind == "closed":
             self.host.close()
             self.host.open()

@@ -177,7 +177,7 @@ class Stops:
                 assert time.monotonic() < deadline_s, (
                     f"{host.law}: {host.unlike()}; {host.snapshot()['restore']}; {self._daemon.log[-3000:]}"
                 )
-                time.sleep(0.05)
+                time.sleep(0.2)
             answer = self._daemon.ask("POST", f"/v1/targets/{host.database}/restore")
             assert answer["unlike"] == {host.database: []}, f"{host.law}: {answer}"
             decisions = self._daemon.ask("GET", f"/v1/targets/{host.database}/decisions?limit=200")["decisions"]

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from adocd.api.client import RestClient
+from adocd.targets.run_dir import daemon_socket
 from tests.support import forked
 from tests.support.forked import Forked
 from tests.support.waiting import PATIENCE_S, eventually
@@ -53,7 +55,7 @@ Running = Forked | subprocess.Popen[str]
 
 def start(name: str, *arguments: str, env: Mapping[str, str], out: Path, err: Path) -> Running:
     """Start `adocd` or `adocctl`, whose output is appended to these files."""
-    env = {**env, "COLUMNS": forked.COLUMNS}
+    env = {"COLUMNS": forked.COLUMNS, **env}
     if forked.possible(env):
         return Forked(name, arguments, env, out, err)
     return start_script(name, *arguments, env=env, out=out, err=err)
@@ -99,8 +101,9 @@ def adocctl_json(run_dir: Path, *arguments: str) -> Any:
 
 def wait_for_target(run_dir: Path) -> None:
     """Wait until the daemon has measured a database."""
+    client = RestClient(daemon_socket(run_dir))
     eventually(
-        lambda: any(t["writes_per_s"] is not None for t in adocctl_json(run_dir, "targets")["targets"]),
+        lambda: any(t["writes_per_s"] is not None for t in client.get("/v1/targets")["targets"]),
         what="a sampled target",
     )
 
@@ -114,7 +117,8 @@ def _done(start: Callable[..., Running], name: str, *arguments: str, env: Mappin
         finally:
             process.kill()
             process.wait(PATIENCE_S)
-        return Done(status, out.read_text(), err.read_text())
+        # As bytes, for a carriage return that reaches the terminal must be seen.
+        return Done(status, out.read_bytes().decode(), err.read_bytes().decode())
 
 
 @contextlib.contextmanager

@@ -166,3 +166,16 @@ def test_a_restore_does_not_claim_that_a_daemon_which_is_there_remembers_nothing
 
 def test_restore_without_daemon_and_agents(run_dir: Path) -> None:
     command("adocctl", "restore", "--all", run_dir=run_dir).failed(4, "no daemon answers, and no database has an agent")
+
+
+def test_a_restore_of_one_database_without_daemon_says_which_agent_is_silent(run_dir: Path) -> None:
+    """It may be that agent's; only where another has the database, a silent one is nobody's business."""
+    silent = run_dir / f"agent-{os.getppid()}.sock"
+    with FakeAgent(run_dir, [FakeDatabase(run_dir / "db")]), socket.socket(socket.AF_UNIX) as hangs:
+        hangs.bind(str(silent))
+        hangs.listen()
+        done = command("adocctl", "restore", "/somewhere/else", run_dir=run_dir)
+        assert done.status == 1
+        assert f"{silent}: FAILED: " in done.out
+        done = command("adocctl", "restore", str(run_dir / "db"), run_dir=run_dir)
+        assert (done.status, "FAILED" in done.out) == (0, False)

@@ -122,6 +122,26 @@ def test_where_nothing_is_kept_it_says_so_and_ends(run_dir: Path) -> None:
         assert "samples are not kept" in command("adocctl", "events", "--kind", "sample", run_dir=run_dir).err
 
 
+def test_a_daemon_that_does_not_know_the_target_yet_is_asked_again(run_dir: Path) -> None:
+    """After a restart it takes a moment to find it, and others may take all streams meanwhile."""
+    unknown, busy = {"detail": "there is no target 'ed765b'"}, {"detail": "100 streams are open already"}
+    answers = [(200, event(1, "daemon", sentence="the first stream")), (404, unknown), (404, unknown), (503, busy)]
+    targets = {"targets": [{"id": "ed765b", "path": "/db", "state": "attached"}]}
+
+    def events(*_: Any) -> Answer:
+        return answers.pop(0) if answers else (200, event(2, "daemon", sentence="the second stream"))
+
+    with (
+        FakeDaemon(run_dir, {"/healthz": HEALTH, "/v1/targets": (200, targets), "/v1/events": events}),
+        PseudoTerminal("events", "db", "-f", run_dir=run_dir, columns=200) as terminal,
+    ):
+        terminal.shows("the second stream")
+    seen = terminal.output.partition("the second stream")[0]
+    assert seen.count("there is no target 'ed765b'; asking again every second") == 1, "it is said once"
+    assert seen.count("100 streams are open already; asking again every second") == 1
+    assert seen.count("the daemon answers again") == 1
+
+
 def test_another_daemon_is_asked_for_all_it_has_where_nothing_had_come(run_dir: Path) -> None:
     asked: list[str | None] = []
     pids = [1, 2]
@@ -149,6 +169,7 @@ def test_what_cannot_be_followed_is_one_sentence(run_dir: Path) -> None:
         command("adocctl", "events", "--kind", "stal", run_dir=run_dir).failed(2, "'stal'; did you mean stall?")
     with FakeDaemon(run_dir, {"/healthz": HEALTH}):
         command("adocctl", "events", run_dir=run_dir).failed(4, "there is no such thing")
+        command("adocctl", "events", "-f", run_dir=run_dir).failed(4, "there is no such thing")
 
 
 def test_ctrl_c_ends_it_well(run_dir: Path) -> None:

@@ -30,6 +30,12 @@ def sequence(run_dir: Path) -> int:
     return int(adocctl_json(run_dir, "status")["sample"]["sequence"])
 
 
+def pin(run_dir: Path, database: FakeDatabase) -> None:
+    wait_for_target(run_dir)
+    adocctl(run_dir, "override", "set", f"{SLOWDOWN}=30", "--for", "ever").ok()
+    eventually(lambda: slowdown(database) == "30", what="it is pinned")
+
+
 def in_journal(run_dir: Path) -> list[str]:
     """Return the kinds of documents, and of decisions, in the journal."""
     with closing(sqlite3.connect(f"file:{journal(run_dir)}?mode=ro", uri=True)) as connection:
@@ -66,9 +72,7 @@ def test_originals_that_are_due_are_not_forgotten(run_dir: Path) -> None:
     database = FakeDatabase(run_dir / "db")
     with serving(run_dir):
         with FakeAgent(run_dir, [database]):
-            wait_for_target(run_dir)
-            adocctl(run_dir, "override", "set", f"{SLOWDOWN}=30", "--for", "ever").ok()
-            eventually(lambda: slowdown(database) == "30", what="it is pinned")
+            pin(run_dir, database)
         closed(run_dir)
         adocctl(run_dir, "forget", "db").failed(
             5, f"adocd still owes {run_dir / 'db'} the original value of {SLOWDOWN} (default): open it under its agent"
@@ -88,6 +92,65 @@ def test_originals_that_are_due_are_not_forgotten(run_dir: Path) -> None:
             eventually(lambda: sequence(run_dir) > seen + 1, what="the daemon has seen it")
         closed(run_dir)
         assert command("adocctl", "forget", "db", run_dir=run_dir).ok() == f"{run_dir / 'db'} is forgotten\n"
+    assert in_journal(run_dir) == []
+
+
+def test_the_pins_of_a_database_that_is_closed_and_remembered_can_be_removed(run_dir: Path) -> None:
+    database = FakeDatabase(run_dir / "db")
+    with serving(run_dir):
+        with FakeAgent(run_dir, [database]):
+            pin(run_dir, database)
+            adocctl(run_dir, "override", "set", "max_background_jobs=4", "--for", "ever").ok()
+        closed(run_dir)
+    with serving(run_dir):
+        (kept,) = adocctl_json(run_dir, "targets")["kept"]
+        assert kept["overrides"] == 2
+        shown = adocctl_json(run_dir, "override", "list", "db")
+        assert {each["ineffective"] for each in shown} == {"the database is closed"}
+        adocctl(run_dir, "override", "remove", "max_background_jobs", "db").ok()
+        adocctl(run_dir, "override", "remove", "max_background_jobs", "db").failed(4, f"pinned is {SLOWDOWN}")
+        (removed,) = adocctl_json(run_dir, "override", "clear", "--all")["removed"]
+        assert removed["option"] == SLOWDOWN
+        (kept,) = adocctl_json(run_dir, "targets")["kept"]
+        assert kept["overrides"] == 0, "its originals are due as ever"
+        assert adocctl(run_dir, "override", "clear", "db").ok() == "Nothing was pinned there.\n"
+    assert "overrides" not in in_journal(run_dir)
+
+
+def test_the_last_that_is_remembered_of_a_database_can_be_a_pin_that_is_cleared(run_dir: Path) -> None:
+    database = FakeDatabase(run_dir / "db")
+    with serving(run_dir):
+        with FakeAgent(run_dir, [database]):
+            wait_for_target(run_dir)
+            adocctl(run_dir, "pause").ok()
+            adocctl(run_dir, "restore", "db").ok()  # so that the pin changes nothing, and no original is due
+            adocctl(run_dir, "override", "set", f"{SLOWDOWN}=30", "--for", "ever").ok()
+        closed(run_dir)
+        adocctl(run_dir, "resume", "db").ok()
+        adocctl(run_dir, "override", "set", "max_background_jobs=4", "--all").ok()
+    with serving(run_dir):
+        (kept,) = adocctl_json(run_dir, "targets")["kept"]
+        assert (kept["overrides"], kept["originals"]) == (1, [])
+        cleared = adocctl_json(run_dir, "override", "clear", "db")
+        assert [each["option"] for each in cleared["removed"]] == [SLOWDOWN]
+        assert [each["option"] for each in cleared["left"]] == ["max_background_jobs"]
+        assert adocctl_json(run_dir, "targets")["kept"] == []
+
+
+def test_the_originals_of_a_database_that_was_deleted_are_forgotten_when_asked(run_dir: Path) -> None:
+    """A window segment of Kafka Streams, for example: it never opens again."""
+    database = FakeDatabase(run_dir / "db")
+    with serving(run_dir):
+        with FakeAgent(run_dir, [database]):
+            pin(run_dir, database)
+            adocctl(run_dir, "forget", "db", "--originals-too").failed(
+                5, "is open: adocd forgets closed databases alone"
+            )
+        closed(run_dir)
+        said = adocctl(run_dir, "forget", "db", "--originals-too").ok()
+        assert said == f"{run_dir / 'db'} is forgotten: 1 pin, the originals of {SLOWDOWN} (default)\n"
+        assert " let adocd forget it, and its originals" in log_of(run_dir)
+        assert adocctl_json(run_dir, "targets")["kept"] == []
     assert in_journal(run_dir) == []
 
 

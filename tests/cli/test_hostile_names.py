@@ -15,10 +15,11 @@ import pytest
 import typer.main
 
 from adocd.cli import adocctl, show_export
+from adocd.cli.console import PIPE_COLUMNS
 from adocd.cli.exported import Exported, Kept
 from adocd.cli.show import changed
 from adocd.model.printable import printable
-from tests.cli.harness import BIN, command, log_of, serving
+from tests.cli.harness import command, log_of, serving
 from tests.daemon.harness import overflowing
 from tests.support.fake_agent import FakeAgent
 from tests.support.waiting import eventually
@@ -85,11 +86,8 @@ class Evil:
     def run(self, *arguments: str) -> str:
         """Run adocctl; everything that it has written."""
         given = [{"T": self.target, "F": str(self.run_dir / "recording")}.get(each, each) for each in arguments]
-        done = subprocess.run(
-            [BIN / "adocctl", *given], capture_output=True, check=False, timeout=60,
-            env={"ADOCD_RUN_DIR": str(self.run_dir), "PATH": "/usr/bin:/bin", "PYTHONUTF8": "1", "TERM": "xterm"},
-        )  # fmt: skip
-        written = (done.stdout + done.stderr).decode()
+        done = command("adocctl", *given, run_dir=self.run_dir, COLUMNS=str(PIPE_COLUMNS))
+        written = done.out + done.err
         assert "Traceback" not in written, written
         assert "Usage: " not in written, "it was not run"
         return written

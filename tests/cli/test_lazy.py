@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import inspect
 import json
 import subprocess
@@ -52,8 +53,7 @@ def heavy(modules: set[str]) -> set[str]:
 
 def test_the_list_of_what_is_heavy_is_of_modules_that_there_are() -> None:
     """Else a name that has changed would be imported by nobody."""
-    program = f"import importlib; [importlib.import_module(name) for name in {HEAVY!r}]"
-    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+    assert [name for name in HEAVY if importlib.util.find_spec(name) is None] == []
 
 
 @pytest.mark.parametrize("program", ["adocd", "adocctl"])

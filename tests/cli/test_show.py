@@ -150,14 +150,10 @@ def test_a_restore_says_back_only_of_what_was_compared(monkeypatch: pytest.Monke
     assert lines[5].startswith("unknown: the agent has nothing left to restore, but not all")
     assert "NOT BACK, or set by its own program" in lines[6]
     assert lines[7].startswith("unread: the agent has nothing left to restore, but the values could not be read")
-    assert show.is_not_back(answer)
-    del compared["ours"], compared["unknown"]
-    assert show.is_not_back(answer), "one was not compared"
-    del answer["restored"]["unread"], answer["restored"]["ours"], answer["restored"]["unknown"]
-    assert not show.is_not_back(answer)
     del answer["unlike"]
+    output.truncate(0)
     show.restored(answer)
-    assert show.is_not_back(answer), "a daemon from before an upgrade does not compare"
+    assert output.getvalue().count("could not be read") == 5, "a daemon from before an upgrade does not compare"
 
 
 FLINK = {

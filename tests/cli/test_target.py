@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import cast
 
 import pytest
@@ -12,15 +13,16 @@ from adocd.cli.target import target_id
 
 
 class Daemon:
-    """Lists targets."""
+    """Lists targets, and what is kept of others."""
 
-    def __init__(self, *targets: tuple[str, str, str]) -> None:
+    def __init__(self, *targets: tuple[str, str, str], kept: Sequence[tuple[str, str]] = ()) -> None:
         self._targets = [{"id": found, "path": path, "state": state} for found, path, state in targets]
+        self._kept = [{"id": found, "path": path} for found, path in kept]
 
     def get(self, path: str) -> object:
         """Answer the only request there is."""
         assert path == "/v1/targets"
-        return {"targets": self._targets}
+        return {"targets": self._targets, "kept": self._kept}
 
 
 def meant(name: str | None, *targets: tuple[str, str, str]) -> str:
@@ -36,6 +38,16 @@ def test_the_open_one_under_a_path_is_meant_or_the_last(name: str | None) -> Non
 
 def test_an_id_means_what_it_says() -> None:
     assert meant("aa", ("aa", "/db", "closed"), ("bb", "/db", "attached")) == "aa"
+
+
+def test_one_that_is_kept_is_meant_where_it_can_be_and_no_open_one_is() -> None:
+    daemon = cast("RestClient", Daemon(("bb", "/db", "attached"), kept=[("aa", "/db"), ("cc", "/old")]))
+    assert target_id(daemon, "db", also_kept=True) == "bb"
+    assert target_id(daemon, "aa", also_kept=True) == "aa"
+    assert target_id(daemon, "old", also_kept=True) == "cc"
+    assert target_id(daemon, None, also_kept=True) == "bb"
+    with pytest.raises(Failure, match="there is no target 'old'"):
+        target_id(daemon, "old")
 
 
 def test_two_that_are_open_under_one_path_are_on_two_hosts() -> None:

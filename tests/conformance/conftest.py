@@ -12,6 +12,7 @@ from tests.conformance.attached_host import AttachedHost
 from tests.conformance.hosts import Host, HostFactory, Launch, fake, remove, wait_for_agent
 from tests.conformance.java_host import JavaHost
 from tests.conformance.native_host import NativeHost
+from tests.conformance.program_host import RenewableHost
 from tests.conformance.python_host import PythonHost
 from tests.support.agent_client import AgentClient, Json
 from tests.support.waiting import eventually
@@ -54,76 +55,124 @@ def host_factory(request: pytest.FixtureRequest) -> HostFactory:
     return native
 
 
-class Launcher:
-    """Starts hosts in fresh directories (short ones: a socket's path has 108 bytes) and ends them all."""
+class Hosts:
+    """The hosts of one kind that the tests of a module have: starting them is most of this suite's time.
+
+    Their directories are fresh, and short ones, because a socket's path has 108 bytes.
+    """
 
     def __init__(self, factory: HostFactory) -> None:
         self._factory = factory
-        self._hosts: list[Host] = []
-        self._directories: list[Path] = []
+        self._running: dict[Host, Path] = {}
+        self._shared: Host | None = None
+        self._last_event = 0
 
-    def __call__(self, *, limiter: int | None = None, families: Sequence[str] = ()) -> Host:
-        """Start a host and wait until its agent lists the database."""
+    def own(self, *, limiter: int | None = None, families: Sequence[str] = ()) -> Host:
+        """Return a host whose database nobody has had: in a process from before, where that makes no difference."""
+        for host, base in self._running.items():
+            if isinstance(host, RenewableHost) and host.is_running():
+                if host is self._shared:
+                    self._shared = None
+                old = host.path
+                host.renew(Path(tempfile.mkdtemp(dir=base)), limiter, families)
+                wait_for_agent(host.socket_path, host.path)
+                remove(old)
+                return host
         base = Path(tempfile.mkdtemp(prefix="adocd-"))
-        self._directories.append(base)
         run_dir = base / "run"
         run_dir.mkdir(mode=0o770)
         host = self._factory(run_dir, base / "db", limiter, families)
-        self._hosts.append(host)
-        wait_for_agent(host.socket_path)
+        self._running[host] = base
+        wait_for_agent(host.socket_path, host.path)
         return host
 
-    def stop(self) -> None:
-        """End every host; a host that died during the test fails it."""
-        alive = [host.is_alive() for host in self._hosts]
-        for host in self._hosts:
+    def shared(self) -> Host:
+        """Return the host of the tests that share one."""
+        if self._shared is None:
+            self._shared = self.own()
+            self._last_event = 0
+        return self._shared
+
+    def take_back(self, host: Host) -> None:
+        """End a test's host, unless other tests can have it; one that died during the test fails it."""
+        is_alive = host.is_alive()
+        if host is self._shared and is_alive:
+            self._last_event = hand_over(host, self._last_event)
+        elif not (isinstance(host, RenewableHost) and is_alive):
+            self._end(host)
+        assert is_alive, "the host died during the test"
+
+    def end(self) -> None:
+        """End all of them."""
+        alive = [host.is_alive() for host in self._running]
+        for host in list(self._running):
+            self._end(host)
+        assert all(alive), "a host died"
+
+    def _end(self, host: Host) -> None:
+        if host is self._shared:
+            self._shared = None
+        base = self._running.pop(host)
+        try:
             host.stop()
-        remove(*self._directories)
-        assert all(alive), "a host died during the test"
+        finally:
+            remove(base)
 
 
 @pytest.fixture
-def launch(host_factory: HostFactory) -> Iterator[Launch]:
-    """Start hosts that end with the test."""
-    launcher = Launcher(host_factory)
-    try:
-        yield launcher
-    finally:
-        launcher.stop()
+def kind(host_factory: HostFactory, request: pytest.FixtureRequest) -> str:
+    """Return the kind of agent, for a test that has nothing to ask of some."""
+    found: str = request.node.callspec.params["host_factory"]
+    return found
 
 
 @pytest.fixture(scope="module")
-def shared_host(host_factory: HostFactory) -> Iterator[Host]:
-    """Start one host for all tests of a module."""
-    launcher = Launcher(host_factory)
+def hosts(host_factory: HostFactory) -> Iterator[Hosts]:
+    """Return what has the module's hosts."""
+    started = Hosts(host_factory)
     try:
-        yield launcher()
+        yield started
     finally:
-        launcher.stop()
+        started.end()
 
 
 @pytest.fixture
-def host(request: pytest.FixtureRequest, host_factory: HostFactory) -> Iterator[Host]:
-    """Start a host with one database: KNOWN options, no rate limiter, one column family.
+def launch(hosts: Hosts) -> Iterator[Launch]:
+    """Start a host for this test alone."""
+    launched: list[Host] = []
 
-    It ends with the test. Tests marked `shares_host` get one that others of their module had before: starting hosts
-    is most of this suite's time. Each must leave it alive, with the options it was opened with.
+    def start(*, limiter: int | None = None, families: Sequence[str] = ()) -> Host:
+        assert not launched, "one process has one database"
+        launched.append(hosts.own(limiter=limiter, families=families))
+        return launched[-1]
+
+    yield start
+    for host in launched:
+        hosts.take_back(host)
+
+
+@pytest.fixture
+def host(request: pytest.FixtureRequest, hosts: Hosts) -> Iterator[Host]:
+    """Return a host with one database: KNOWN options, no rate limiter, one column family.
+
+    Nobody has had the database before. Tests marked `shares_host` get one that others of their module had before: each
+    must leave it alive, with the options it was opened with.
     """
-    del host_factory  # named, so that pytest runs the test once per kind
-    if request.node.get_closest_marker("shares_host") is None:
-        launch: Launch = request.getfixturevalue("launch")
-        yield launch()
-        return
-    shared: Host = request.getfixturevalue("shared_host")
-    yield shared
-    assert shared.is_alive(), "the host died during the test"
-    hand_over(shared)
+    is_shared = request.node.get_closest_marker("shares_host") is not None
+    host = hosts.shared() if is_shared else hosts.own()
+    yield host
+    hosts.take_back(host)
 
 
-def hand_over(host: Host) -> None:
-    """End the lease; what is changed is restored by that, and nothing else may differ from the originals."""
+def hand_over(host: Host, last_event: int) -> int:
+    """End the lease; what is changed is restored by that, and nothing else may differ from the originals.
+
+    Returns the last event. Without a new one nobody had a lease, so there is nothing to do.
+    """
     with AgentClient(host.socket_path) as client:
         db = client.only_database()["id"]
+        if last_event and client.snapshot(db)["last_event"] == last_event:
+            return last_event
         client.delete_lease(db, force=True).ok(202)
 
         def at_rest() -> Json:
@@ -133,11 +182,13 @@ def hand_over(host: Host) -> None:
 
         eventually(at_rest, what="the lease's end")
         # An agent reads options first, so those of the first snapshot at rest may be from before the restore.
-        options, originals = client.fresh_snapshot(db)["options"], client.database(db)["originals"]
+        snapshot, originals = client.fresh_snapshot(db), client.database(db)["originals"]
+        options = snapshot["options"]
         for scope, values in (("database", originals["database"]), ("thread_pools", originals["thread_pools"])):
             assert options[scope].items() >= values.items(), f"{scope} is not as it was"
         for name, values in originals["column_families"].items():
             assert options["column_families"][name].items() >= values.items(), f"{name} is not as it was"
+        return int(snapshot["last_event"])
 
 
 @pytest.fixture

@@ -180,22 +180,23 @@ class FakeHost:
 
 
 class Launch(Protocol):
-    """Starts hosts and ends them with the test."""
+    """Starts a host for one test."""
 
     def __call__(self, *, limiter: int | None = None, families: Sequence[str] = ()) -> Host:
         """Start a host whose database has a rate limiter and extra column families as asked."""
 
 
-def wait_for_agent(socket_path: Path) -> None:
-    """Wait until an agent listens and lists a database."""
+def wait_for_agent(socket_path: Path, directory: Path | None = None) -> None:
+    """Wait until an agent listens and lists a database: this one and no other, if it is named."""
 
     def listed() -> bool:
         if not socket_path.exists():
             return False
         with AgentClient(socket_path) as client:
-            return bool(client.databases())
+            found = [each["path"] for each in client.databases()]
+        return bool(found) if directory is None else found == [str(directory.resolve())]
 
-    eventually(listed, what=f"a database at {socket_path}")
+    eventually(listed, what=f"{directory or 'a database'} at {socket_path}")
 
 
 HostFactory = Callable[[Path, Path, int | None, Sequence[str]], Host]

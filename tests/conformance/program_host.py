@@ -23,7 +23,7 @@ class ProgramHost:
         self._families = list(families)
         self._options = {**KNOWN_DATABASE, **KNOWN_FAMILY, **added}
         self._load = Load(lambda: self.write(500))
-        self._stopped = False
+        self._is_open = self._stopped = False
         self.open_database()
 
     def write(self, keys: int, column_family: str = "default") -> None:
@@ -45,11 +45,13 @@ class ProgramHost:
     def close_database(self) -> None:
         """See Host."""
         self.program.ask("close", self.path)
+        self._is_open = False
 
     def open_database(self) -> None:
         """See Host."""
         options = [f"{name}={value}" for name, value in self._options.items()]
         self.program.ask("open", self.path, *self._families, *options)
+        self._is_open = True
 
     def create_column_family(self, name: str) -> None:
         """See Host."""
@@ -80,3 +82,31 @@ class ProgramHost:
             assert not self.socket_path.exists(), "the socket outlived its process"
         finally:
             self.program.stop()
+
+
+class RenewableHost(ProgramHost):
+    """A host whose agent learns of a database, and of all that belongs to it, when it is opened; with Statistics.
+
+    For a test another database in the same process is then as good as another process, which takes longer to start.
+    """
+
+    def __init__(
+        self, program: Program, run_dir: Path, directory: Path, limiter: int | None, families: Sequence[str]
+    ) -> None:
+        super().__init__(program, run_dir, directory, families, self._added(limiter))
+
+    def renew(self, directory: Path, limiter: int | None, families: Sequence[str]) -> None:
+        """Close the database and open another one."""
+        self.stop_load()
+        if self._is_open:
+            self.close_database()
+        self.path, self._families = directory, list(families)
+        self._options = {**KNOWN_DATABASE, **KNOWN_FAMILY, **self._added(limiter)}
+        self.open_database()
+
+    def is_running(self) -> bool:
+        """Tell whether there is a process that can be told to."""
+        return not self._stopped and self.is_alive()
+
+    def _added(self, limiter: int | None) -> dict[str, str]:
+        return {"statistics": "yes"} | ({} if limiter is None else {"rate_limiter": str(limiter)})

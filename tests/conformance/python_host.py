@@ -6,16 +6,15 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.conformance.program_host import ProgramHost
+from tests.conformance.program_host import RenewableHost
 from tests.support.programs import Program, environment
 
 LIFECYCLE = Path(__file__).parent.parent / "python_programs" / "lifecycle.py"
 
 
-class PythonHost(ProgramHost):
-    """See hosts.Host; with Statistics."""
+class PythonHost(RenewableHost):
+    """See hosts.Host."""
 
     def __init__(self, run_dir: Path, directory: Path, *, limiter: int | None, families: Sequence[str]) -> None:
         program = Program([sys.executable, LIFECYCLE], environment(None, run_dir, PYTHONUTF8="1"))
-        limited = {} if limiter is None else {"rate_limiter": str(limiter)}
-        super().__init__(program, run_dir, directory, families, {**limited, "statistics": "yes"})
+        super().__init__(program, run_dir, directory, limiter, families)

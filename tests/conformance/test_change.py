@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 
+import pytest
+
 from tests.conformance.hosts import Host, Launch
 from tests.support.agent_client import AgentClient, Json
 from tests.support.changes import back, database, family, limiter, threads
@@ -24,6 +26,7 @@ def value_of(client: AgentClient, db: str, option: str, column_family: str = "de
     return found
 
 
+@pytest.mark.shares_host
 def test_applied_and_read_back(client: AgentClient, db: str) -> None:
     epoch = client.acquire(db)
     [step] = client.change(db, epoch, [family(write_buffer_size="4194304")], COVERED).ok()["steps"]
@@ -36,6 +39,7 @@ def test_applied_and_read_back(client: AgentClient, db: str) -> None:
     assert originals["write_buffer_size"] == "8388608", "an original stays what it was at the open"
 
 
+@pytest.mark.shares_host
 def test_unchanged_when_every_value_is_there(client: AgentClient, db: str) -> None:
     epoch = client.acquire(db)
     cursor = client.snapshot(db)["last_event"]
@@ -45,6 +49,7 @@ def test_unchanged_when_every_value_is_there(client: AgentClient, db: str) -> No
     assert client.fresh_snapshot(db, cursor)["events"] == [], "nothing was executed"
 
 
+@pytest.mark.shares_host
 def test_a_step_with_one_new_value_is_applied_as_a_whole(client: AgentClient, db: str) -> None:
     epoch = client.acquire(db)
     change = family(write_buffer_size="8388608", max_write_buffer_number="5")
@@ -53,6 +58,7 @@ def test_a_step_with_one_new_value_is_applied_as_a_whole(client: AgentClient, db
     assert step["read_back"] == {"write_buffer_size": "8388608", "max_write_buffer_number": "5"}
 
 
+@pytest.mark.shares_host
 def test_steps_are_executed_in_order(client: AgentClient, db: str) -> None:
     epoch = client.acquire(db)
     changes = [
@@ -67,6 +73,7 @@ def test_steps_are_executed_in_order(client: AgentClient, db: str) -> None:
     eventually(lambda: value_of(client, db, "level0_stop_writes_trigger") == "50", what="the last value")
 
 
+@pytest.mark.shares_host
 def test_a_failing_step_stops_the_list(client: AgentClient, db: str) -> None:
     live = client.database(db)["capabilities"]["column_family_options"]
     first, last = family(write_buffer_size="4194304"), family(max_write_buffer_number="5")
@@ -85,6 +92,7 @@ def test_a_failing_step_stops_the_list(client: AgentClient, db: str) -> None:
     assert value_of(client, db, "max_write_buffer_number") == "3"
 
 
+@pytest.mark.shares_host
 def test_a_change_is_an_event(client: AgentClient, db: str) -> None:
     epoch = client.acquire(db)
     cursor = client.snapshot(db)["last_event"]
@@ -93,6 +101,7 @@ def test_a_change_is_an_event(client: AgentClient, db: str) -> None:
     assert "options_changed" in kinds
 
 
+@pytest.mark.shares_host
 def test_a_change_that_is_there_is_executed_again_on_demand(client: AgentClient, db: str) -> None:
     """What is shown may not be what is in force (facebook/rocksdb#13294); nobody can tell but by the effect."""
     epoch = client.acquire(db)
@@ -128,6 +137,7 @@ def test_a_repeat_of_every_scope(launch: Launch) -> None:
         client.delete_lease(described["id"], holder="tester", epoch=epoch).ok(202)
 
 
+@pytest.mark.shares_host
 def test_a_repeat_of_what_differs_nowhere_need_not_be_undone(client: AgentClient, db: str) -> None:
     epoch = client.acquire(db)
     client.change(db, epoch, [ORIGINAL], COVERED, repeat=True).ok()
@@ -221,6 +231,7 @@ def test_mixed_scopes_in_one_request(client: AgentClient, db: str) -> None:
     assert [step["outcome"] for step in reply.ok()["steps"]] == ["applied"] * 3
 
 
+@pytest.mark.shares_host
 def test_one_change_at_a_time(host: Host, client: AgentClient, db: str) -> None:
     """Changes of the same holder from several connections are queued, not mixed and not refused."""
     epoch = client.acquire(db)
@@ -241,6 +252,7 @@ def test_one_change_at_a_time(host: Host, client: AgentClient, db: str) -> None:
     eventually(lambda: client.snapshot(db)["change_in_flight"] is False, what="the end of the changes")
 
 
+@pytest.mark.shares_host
 def test_under_load(host: Host, client: AgentClient, db: str) -> None:
     epoch = client.acquire(db)
     host.start_load()

@@ -41,11 +41,6 @@ def test_socket_is_for_owner_and_group_only(host: Host) -> None:
     assert [path.name for path in host.run_dir.iterdir()] == [host.socket_path.name], "nothing else stays there"
 
 
-def test_socket_is_removed_when_the_process_ends(host: Host) -> None:
-    host.stop()
-    assert not host.socket_path.exists()
-
-
 @pytest.mark.shares_host
 def test_list_describes_the_open_database(host: Host, client: AgentClient) -> None:
     database = client.only_database()
@@ -125,3 +120,8 @@ def test_reading_changes_nothing(client: AgentClient, db: str) -> None:
         client.snapshot(db, events_after=0)
         client.info()
     assert client.database(db) == before
+
+
+def test_socket_is_removed_when_the_process_ends(host: Host) -> None:
+    host.stop()
+    assert not host.socket_path.exists()

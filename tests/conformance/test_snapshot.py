@@ -92,17 +92,17 @@ def test_is_dated(client: AgentClient, db: str) -> None:
 def test_a_fresh_snapshot_is_shared(client: AgentClient, db: str) -> None:
     """Within 50 ms every client gets the same one: no client can make the agent read more often."""
 
-    def pair_within_40_ms() -> bool:
+    def is_one_twice() -> bool:
         first = client.snapshot(db)
         second = client.snapshot(db)
-        if second["age_s"] > 0.04 or first["age_s"] > 0.02:
-            return False  # the machine was busy: the cache may rightly have turned over
-        assert second["sequence"] == first["sequence"]
+        if second["sequence"] != first["sequence"]:  # the machine was busy: the first was too old by then
+            assert second["monotonic_s"] - first["monotonic_s"] > 0.049
+            return False
         assert second["monotonic_s"] == first["monotonic_s"]
         assert second["age_s"] >= first["age_s"]
         return True
 
-    eventually(pair_within_40_ms, what="two snapshots in quick succession")
+    eventually(is_one_twice, what="two snapshots in quick succession")
 
 
 @pytest.mark.shares_host

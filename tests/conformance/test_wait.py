@@ -8,7 +8,6 @@ import time
 import pytest
 
 from tests.conformance.hosts import Host, Launch
-from tests.conformance.native_host import NativeHost
 from tests.support.agent_client import AgentClient, Json, Reply
 from tests.support.changes import back, family
 from tests.support.waiting import PATIENCE_S, eventually
@@ -72,6 +71,7 @@ def delay_writes(host: Host, client: AgentClient, db: str) -> None:
     host.flush()
 
 
+@pytest.mark.shares_host
 def test_the_time_is_over_without_an_event(client: AgentClient, db: str) -> None:
     if can_wait(client, db):
         last = client.snapshot(db)["last_event"]
@@ -99,11 +99,11 @@ def test_an_event_answers_at_once_and_the_next_snapshot_shows_it(host: Host, cli
     assert wait(client, db, before["last_event"], LONG_MS) == event, "it is there already"
 
 
-def test_memtables_that_wait_are_an_event(launch: Launch) -> None:
+def test_memtables_that_wait_are_an_event(kind: str, launch: Launch) -> None:
     """A limiter makes flushes slower than writes; RocksDB stops these when three memtables wait (KNOWN_FAMILY)."""
-    host = launch(limiter=1 << 20)
-    if not isinstance(host, NativeHost):
+    if kind != "native":
         return  # there nothing is flushed
+    host = launch(limiter=1 << 20)
     with AgentClient(host.socket_path) as client:
         db = client.only_database()["id"]
         last = client.snapshot(db)["last_event"]
@@ -136,8 +136,9 @@ def test_a_flush_wakes_nobody(host: Host, client: AgentClient, db: str) -> None:
     assert asked_to_wait(client, db, last, LONG_MS).status in (404, 409)
 
 
-def test_no_more_than_16_wait_and_everyone_else_is_served(host: Host, client: AgentClient, db: str) -> None:
-    if not can_wait(client, db) or not isinstance(host, NativeHost):
+@pytest.mark.shares_host
+def test_no_more_than_16_wait_and_everyone_else_is_served(kind: str, host: Host, client: AgentClient, db: str) -> None:
+    if not can_wait(client, db) or kind != "native":
         return  # the others serve each connection on a thread, up to 64
     last = client.snapshot(db)["last_event"]
     waiting = [Waiting(host, db, last) for _ in range(16)]

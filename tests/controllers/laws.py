@@ -27,7 +27,6 @@ PARAMETERS: Mapping[str, Mapping[str, ParameterValue]] = {
     "mimd": {"max_bytes_per_s": 400 * MB},
     "toggle": {"cap_bytes_per_s": 190 * MB, "off_max_s": 86400.0},
     "silk": {"bandwidth_bytes_per_s": 200 * MB},
-    "tide": {"limiter": True},
 }
 DATABASE = DATABASE_OPTIONS | {"bytes_per_sync": "0", "max_subcompactions": "1"}
 RATE = 150 * MB
@@ -56,6 +55,7 @@ class Plant:
         values = OptionValues(DATABASE, {"default": FAMILY_OPTIONS | options}, RATE, {"low": 2, "high": 1})
         self.originals: Values = flat(values)
         self.values = dict(self.originals)
+        self._reported: dict[str, tuple[Values, OptionValues]] = {}
         self.now_s = 100.0
         self.l0_files = 0
         self.immutable_memtables = 0
@@ -73,7 +73,8 @@ class Plant:
             "rocksdb.num-immutable-mem-table": self.immutable_memtables,
             "rocksdb.estimate-pending-compaction-bytes": self.pending_bytes,
         }
-        made = {"column_families": {"default": ColumnFamilySnapshot(figures)}, "options": nested(self.values)}
+        options = self._as_reported("now", self.values)
+        made = {"column_families": {"default": ColumnFamilySnapshot(figures)}, "options": options}
         probe.sample(snapshot(monotonic_s=self.now_s, **made))
         self.now_s += interval_s
         sample = probe.sample(snapshot(monotonic_s=self.now_s, sequence=2, **made))
@@ -84,9 +85,16 @@ class Plant:
             sample,
             column_families=(replace(family, level_bytes=self.level_bytes),),
             ticker_increases=grown,
-            originals=nested(self.originals),
+            originals=self._as_reported("originals", self.originals),
             **self.members,
         )
+
+    def _as_reported(self, of: str, values: Values) -> OptionValues:
+        """Give values as an agent reports them: made anew only where they change, as in the daemon."""
+        known = self._reported.get(of)
+        if known is None or known[0] != values:
+            known = self._reported[of] = (dict(values), nested(values))
+        return known[1]
 
     def do(self, decision: Decision | None, sample: Sample) -> None:
         """Let the options become what was decided."""

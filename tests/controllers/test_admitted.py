@@ -139,6 +139,14 @@ def test_the_owners_rate_comes_back_by_its_value_when_the_delay_is_over(wanted: 
     assert sent(seen(OWNERS), wanted) is None
 
 
+def test_an_owners_rate_that_was_given_back_is_rocksdbs_to_lower() -> None:
+    assert sent(seen(OWNERS, OWNERS // 2), None) is None
+    rate = HeldRate()
+    assert sent(seen(OWNERS + 1, OWNERS // 4), None, rate) is None
+    assert sent(seen(OWNERS + 1), None, rate) == OWNERS
+    assert sent(seen(OWNERS), None, rate) is None
+
+
 def test_an_owners_rate_below_the_floor_is_given_back_and_nothing_near_it_sent() -> None:
     low = FLOOR_BYTES_PER_S // 2
     assert sent(seen(4 * MIB, owners=low), None) == low

@@ -29,11 +29,11 @@ def test_each_gets_its_own_parameters() -> None:
 
 
 def test_what_its_laws_can_do_without_it_can_do_without() -> None:
-    """A limiter that `tide` can do without is no reason to refuse it beside a law that needs none."""
-    law = registry.create(Policy("tide+manual", {"tide.limiter": True, "manual.file_size": 64 << 20}))
-    assert Knob.RATE_LIMIT in law.knobs & law.optional_knobs
+    """Threads that `tide` can do without are no reason to refuse it beside a law that needs none."""
+    law = registry.create(Policy("tide+manual", {"manual.file_size": 64 << 20}))
+    assert Knob.BACKGROUND_JOBS in law.knobs & law.optional_knobs
     assert Knob.FILE_SIZE in law.knobs - law.optional_knobs
-    assert Knob.RATE_LIMIT not in registry.create(Policy("mimd+adoc", MIMD)).optional_knobs
+    assert Knob.BACKGROUND_JOBS not in registry.create(Policy("mimd+adoc", MIMD)).optional_knobs
 
 
 def test_asked_with_one_sample_all_parts_answer() -> None:

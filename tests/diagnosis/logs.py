@@ -12,18 +12,24 @@ from tests.probes.log.lines import AT_S, event, line
 BEGIN_S = float(int(AT_S))
 
 
-def opened(version: str = "7.8.3", at_s: float = 0.0, **options: object) -> bytes:
-    """Begin a session; options are the column family's, but for those that are the database's."""
+def opened(
+    version: str = "7.8.3", at_s: float = 0.0, session: str | None = None, *, info: bool = True, **options: object
+) -> bytes:
+    """Begin a session, or a file of it; options are the column family's, but for those that are the database's.
+
+    With `info` a line of level INFO follows, as the recovery writes it: a file that is not the first has none.
+    """
     of_database = {
         name: options.pop(name)
         for name in ("max_background_jobs", "delayed_write_rate", "rate_limiter")
         if name in options
     }
     written = [line(f"RocksDB version: {version}", BEGIN_S + at_s)]
+    written += [] if session is None else [line(f"DB Session ID:  {session}", BEGIN_S + at_s)]
     written += [line(f"Options.{name}: {value}", BEGIN_S + at_s) for name, value in of_database.items()]
     written.append(line("--------------- Options for column family [default]:", BEGIN_S + at_s))
     written += [line(f"Options.{name}: {value}", BEGIN_S + at_s) for name, value in options.items()]
-    written.append(line("DB pointer 0x1", BEGIN_S + at_s))
+    written.append(event('"job": 1, "event": "recovery_finished"', BEGIN_S + at_s) if info else b"")
     return b"".join(written)
 
 

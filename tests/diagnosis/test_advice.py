@@ -71,6 +71,17 @@ def test_what_has_been_set_since_is_not_advised_again(then: int, now: int, advic
     assert found["longest"][0]["led"]["options"] == {"max_background_jobs": str(then)}
 
 
+def test_the_options_of_the_open_are_not_in_force_again_in_the_logs_next_file() -> None:
+    found = diagnosed(
+        opened(session="S1", max_background_jobs=2),
+        set_(10, max_background_jobs=8),
+        opened(at_s=15, session="S1", info=False, max_background_jobs=2),
+        stall(20, STOP, stopped=True),
+        flushed(30),
+    )
+    assert found["longest"][0]["led"]["options"] == {"max_background_jobs": "8"}
+
+
 def test_what_made_next_to_nothing_of_it_gets_no_advice() -> None:
     found = diagnosed(
         opened(max_write_buffer_number=2, max_background_jobs=2),

@@ -45,12 +45,19 @@ def explained(surrounded: Surrounded | None, found: Diagnosis | None = None) -> 
     return found.summary(surrounded=surrounded)
 
 
-def surrounded(**members: Any) -> Surrounded:
+def surrounded(jobs_write_bytes_per_s: float = 0.0, **members: Any) -> Surrounded:
     around = Surrounded()
     for at_s in range(1, 31):
         during = 10 < at_s <= 20
-        around.add(BEGIN_S + at_s, 1.0, point(**members) if during else point())
+        around.add(BEGIN_S + at_s, 1.0, point(**members) if during else point(), jobs_write_bytes_per_s)
     return around
+
+
+def limited(bytes_per_s: int = 100 * MIB) -> Diagnosis:
+    """Make a diagnosis of a database with a rate limiter."""
+    found = Diagnosis()
+    found.learn(OptionsListed(BEGIN_S, None, {"rate_limiter_bytes_per_s": str(bytes_per_s)}))
+    return found
 
 
 def test_a_stall_is_shown_with_what_disks_and_process_did_then() -> None:
@@ -92,20 +99,17 @@ def test_nobody_is_told_to_run_more_jobs_where_device_or_cpu_is_full(
 
 
 def test_a_rate_limiter_that_is_used_up_is_named_first() -> None:
-    found = Diagnosis()
-    found.learn(OptionsListed(BEGIN_S, None, {"rate_limiter_bytes_per_s": str(100 * MIB)}))
-    advice = [each["do"] for each in explained(surrounded(write_bytes_per_s=95.0 * MIB), found)["advice"]]
-    assert advice[0] == "raise the rate limiter from 100 MiB/s"
-    assert not any("max_background_jobs" in do for do in advice)
+    advice = explained(surrounded(95.0 * MIB), limited())["advice"]
+    assert advice[0]["do"] == "raise the rate limiter from 100 MiB/s"
+    assert advice[0]["why"].endswith("; in the longest of these stalls they wrote 95 MiB/s")
+    assert not any("max_background_jobs" in each["do"] for each in advice)
 
 
 @pytest.mark.parametrize("cpu", [{"cpu_cores": 3.9}, {"cpu_pressure_some_fraction": 0.9}])
 def test_a_used_up_limiter_comes_before_the_cpu_and_not_before_the_device(cpu: dict[str, Any]) -> None:
     def advice(**members: Any) -> list[str]:
-        found = Diagnosis()
-        found.learn(OptionsListed(BEGIN_S, None, {"rate_limiter_bytes_per_s": str(100 * MIB)}))
-        around = surrounded(write_bytes_per_s=95.0 * MIB, **cpu, **members)
-        return [each["do"] for each in explained(around, found)["advice"]]
+        around = surrounded(95.0 * MIB, **cpu, **members)
+        return [each["do"] for each in explained(around, limited())["advice"]]
 
     first, second = advice()[:2]
     assert first == "raise the rate limiter from 100 MiB/s"
@@ -115,8 +119,7 @@ def test_a_used_up_limiter_comes_before_the_cpu_and_not_before_the_device(cpu: d
 
 def test_a_limiter_that_the_jobs_have_used_up_is_named_where_the_disks_tell_nothing() -> None:
     """What is written reaches the disks late where it goes through the page cache."""
-    found = Diagnosis()
-    found.learn(OptionsListed(BEGIN_S, None, {"rate_limiter_bytes_per_s": "1000"}))
+    found = limited(1000)
     jobs = b"".join(compacted(n / 100, 3, job=n) for n in range(1, 60))
     for event in LogParser().feed(opened() + jobs + stall(10, L0) + flushed(20)):
         found.add(event)
@@ -126,10 +129,15 @@ def test_a_limiter_that_the_jobs_have_used_up_is_named_where_the_disks_tell_noth
     assert "they wrote 983 bytes/s together" in advice["why"]
 
 
-def test_a_rate_limiter_that_is_not_used_up_is_no_matter() -> None:
-    found = Diagnosis()
-    found.learn(OptionsListed(BEGIN_S, None, {"rate_limiter_bytes_per_s": str(100 * MIB)}))
-    advice = [each["do"] for each in explained(surrounded(write_bytes_per_s=40.0 * MIB), found)["advice"]]
+@pytest.mark.parametrize(
+    ("by_jobs", "by_disks"),
+    [(40.0, 40.0), (0.0, 300.0), (45.0, 2 * 45.0)],
+    ids=["little", "by another program", "to both disks of a mirror"],
+)
+def test_a_rate_limiter_that_is_not_used_up_is_no_matter(by_jobs: float, by_disks: float) -> None:
+    """It limits what this database's jobs write; the disks also show what others write, and each half of a mirror."""
+    around = surrounded(by_jobs * MIB, write_bytes_per_s=by_disks * MIB)
+    advice = [each["do"] for each in explained(around, limited())["advice"]]
     assert advice[0].startswith("raise max_background_jobs")
     assert not any("rate limiter" in do for do in advice)
 

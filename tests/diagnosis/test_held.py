@@ -88,3 +88,18 @@ def test_it_tells_nothing_of_another_open() -> None:
     log = learned(opened(), stall(10, L0), flushed(40), opened(at_s=60), flushed(100))
     assert log.held_before(BEGIN_S + 60, 1000) is None
     assert learned(flushed(10), flushed(20)).held_before(BEGIN_S + 20, 10) is None
+
+
+def test_the_next_file_of_a_rotated_log_is_the_same_open() -> None:
+    log = learned(
+        opened(session="S1"), stall(10, L0), flushed(40), opened(at_s=60, session="S1", info=False), flushed(100)
+    )
+    found = log.held_before(BEGIN_S + 100, 1000)
+    assert found is not None
+    assert [found.measured_s, found.share] == pytest.approx([100, 0.3])
+
+
+def test_a_log_of_warnings_tells_nothing() -> None:
+    """It has stalls and not their ends, or not even those."""
+    assert learned(opened(info=False), stall(10, L0), stall(40, L0)).held_before(BEGIN_S + 100, 10) is None
+    assert learned(opened(info=False)).held_before(BEGIN_S + 100, 10) is None

@@ -168,6 +168,42 @@ def test_rocksdb_s_own_seconds() -> None:
     assert (without["stall_s_by_rocksdb"], without["stall_s_by_rocksdb_until"]) == (None, None)
 
 
+@pytest.mark.parametrize(("session", "waited_s", "end_s"), [("S1", 5.5, 18), ("S2", 9.5, 12)])
+def test_the_next_file_of_a_rotated_log_is_the_same_open(session: str, waited_s: float, end_s: float) -> None:
+    """RocksDB repeats the lines of the open in it; another open has another session id."""
+    found = diagnosed(
+        opened(session="S1"),
+        dumped(10, 4.0, 4.0, 10.0),
+        stall(12, L0),
+        opened(at_s=15, session=session, info=False),
+        flushed(18),
+        dumped(20, 5.5, 1.5, 10.0),
+    )
+    assert found["stall_s_by_rocksdb"] == waited_s
+    assert spans(found) == [(12, end_s, "l0", "delayed")]
+
+
+def test_a_log_of_warnings_has_stalls_without_ends() -> None:
+    """At an info_log_level above INFO: each lasts up to its last line, and lines far apart are of two."""
+    found = diagnosed(opened(info=False), stall(10, L0), stall(12, L0), stall(500, L0), dumped(900, 1.0, 1.0, 600.0))
+    assert spans(found) == [(10, 12, "l0", "delayed"), (500, 500, "l0", "delayed")]
+    assert [(each["stalled_s"], each["ended"]) for each in found["stalls"]] == [(2, False), (0, False)]
+    assert found["stall_s"]["l0"] == found["stalled_s"] == 2
+    another = diagnosed(
+        opened(info=False), stall(10, L0), stall(11, STOP, stopped=True), opened(at_s=300), flushed(400)
+    )
+    assert spans(another) == [(10, 10, "l0", "delayed"), (11, 11, "memtable", "stopped")]
+    assert not any(each["ended"] for each in another["stalls"])
+
+
+def test_two_column_families_in_a_log_of_warnings_count_once() -> None:
+    found = diagnosed(
+        opened(info=False), *(stall(at_s, L0, family="ab"[at_s % 2]) for at_s in range(10, 20)), stall(400, L0)
+    )
+    assert [each["stalled_s"] for each in found["stalls"]] == [8, 8, 0]
+    assert found["stalled_s"] == 8, "from 11 to 19 s"
+
+
 def test_after_the_last_dump_nothing_tells_how_long_writers_waited() -> None:
     found = diagnosed(opened(), dumped(10, 4.0, 4.0, 10.0), stall(12, L0), flushed(20))
     assert found["stall_s_by_rocksdb_until"] == BEGIN_S + 10

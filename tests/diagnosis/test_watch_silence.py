@@ -151,3 +151,32 @@ def test_a_line_from_before_the_last_sample_does_not_beat_its_figures() -> None:
     assert (now(watch).condition, now(watch).evidence) == ("stopped", "LOG")
     logged(watch, 14.1)
     assert "36 level-0 files" in now(watch).why
+
+
+def test_a_stall_goes_on_in_the_logs_next_file() -> None:
+    watch = StallWatch()
+    logged(watch, 10.5, opened(session="S1"), stall(10, L0))
+    logged(watch, 12.5, opened(at_s=12, session="S1", info=False))
+    assert now(watch).since_unix_s == pytest.approx(BEGIN_S + 10)
+    logged(watch, 14.5, flushed(14))
+    assert spans(watch.found) == [(10, 14, "l0", "delayed", "LOG")]
+
+
+def test_a_log_of_warnings_tells_nothing_of_now() -> None:
+    watch = StallWatch()
+    logged(watch, 10.5, opened(info=False), stall(10, STOP, stopped=True))
+    assert watch.now is None
+    logged(watch, 12.5, stall(12, STOP, stopped=True))
+    watch.closed(APART_S + 500)
+    logged(watch, 600.5, opened(at_s=600), flushed(600))
+    assert watch.now is None
+
+
+def test_the_end_of_summer_time_is_no_hour_of_stop() -> None:
+    """A line is an hour early until the LOG shows the new offset, by the job that ends the stall."""
+    watch = StallWatch()
+    logged(watch, 10.5, opened(), flushed(5))
+    logged(watch, 10.5, stall(10 - 3600, STOP, stopped=True), flushed(12), flushed(13))
+    assert watch.now is None
+    (found,) = spans(watch.found)
+    assert (found[2:], 10 <= found[0] <= found[1] <= 13) == (("memtable", "stopped", "LOG"), True)

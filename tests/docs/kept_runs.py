@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from itertools import pairwise
 
 from adocd_bench.evaluation.raw import RawRun
-from adocd_bench.evaluation.report.accounting import RunFigures, figures
+from adocd_bench.evaluation.report import accounting
+from adocd_bench.evaluation.report.accounting import RunFigures
 from adocd_bench.evaluation.report.measures import MEASURES
 from adocd_bench.evaluation.report.read import found_in
-from adocd_bench.evaluation.report.summary import Block, compared
+from adocd_bench.evaluation.report.summary import Block, Judged, compared, summarise
 
 from tests.bench.kept import RESULTS
 from tests.conftest import REPOSITORY
@@ -20,12 +22,56 @@ PAGE = (REPOSITORY / "docs" / "results.md").read_text()
 #: The page's words on one line, to look for a sentence in.
 WORDS = " ".join(PAGE.split())
 README = " ".join((REPOSITORY / "README.md").read_text().split())
+#: What was worked out of the runs that were read, by `_key`.
+_FIGURES: dict[tuple[str, int, float], RunFigures] = {}
 
 
-@functools.lru_cache(maxsize=1)
 def raw_runs(directory: str) -> tuple[RawRun, ...]:
-    """Read a directory; only the last one stays, because each holds a sample a second."""
-    return found_in(RAW / directory).runs
+    """Read a directory once; its runs are without their latencies, of which only `figures` stay."""
+    return _kept(directory)[0]
+
+
+def summarised(directory: str) -> tuple[Block, ...]:
+    """Summarise a directory's runs, once."""
+    return _kept(directory)[1]
+
+
+def figures(run: RawRun) -> RunFigures:
+    """Give a run's figures, of what was read: its latencies included."""
+    found = _FIGURES.get(_key(run))
+    return accounting.figures(run) if found is None else found
+
+
+@functools.cache
+def _kept(directory: str) -> tuple[tuple[RawRun, ...], tuple[Block, ...]]:
+    found = found_in(RAW / directory).runs
+    blocks = summarise(found)
+    judged = [each for block in blocks for scheme in block.schemes for each in scheme.runs]
+    _FIGURES.update((_key(each.run), each.figures) for each in judged)
+    light = {_key(run): _light(run) for run in found}
+
+    def lightened(runs: Iterable[Judged]) -> tuple[Judged, ...]:
+        return tuple(replace(each, run=light[_key(each.run)]) for each in runs)
+
+    return tuple(light.values()), tuple(
+        replace(
+            block,
+            schemes=tuple(
+                replace(scheme, runs=lightened(scheme.runs), used=lightened(scheme.used)) for scheme in block.schemes
+            ),
+        )
+        for block in blocks
+    )
+
+
+def _light(run: RawRun) -> RawRun:
+    """Leave out the latencies, whose buckets take nearly all of a run's memory."""
+    operations = (replace(each, processing=None, queueing=None, total=None) for each in run.operations)
+    return replace(run, operations=tuple(operations))
+
+
+def _key(run: RawRun) -> tuple[str, int, float]:
+    return run.scheme.name, run.repetition, run.started_unix_s
 
 
 @functools.cache

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from pathlib import Path
 
 from markdown_it import MarkdownIt
+from markdown_it.token import Token
 
 from tests.conftest import REPOSITORY
 
@@ -64,10 +66,15 @@ class Block:
         return f"{self.file.relative_to(REPOSITORY)}:{self.line}"
 
 
+@functools.cache
+def _parsed(file: Path) -> list[Token]:
+    return MarkdownIt().enable("table").parse(file.read_text(encoding="utf-8"))
+
+
 def blocks(file: Path) -> list[Block]:
     """List all blocks of code."""
     found = []
-    for token in MarkdownIt().enable("table").parse(file.read_text(encoding="utf-8")):
+    for token in _parsed(file):
         if token.type in ("fence", "code_block") and token.map is not None:
             language = token.info.strip() if token.type == "fence" else None
             found.append(Block(file, token.map[0] + 1, language, token.content))
@@ -76,19 +83,14 @@ def blocks(file: Path) -> list[Block]:
 
 def inline_code(file: Path) -> list[str]:
     """List what is set in code within sentences and tables."""
-    return [
-        child.content
-        for token in MarkdownIt().enable("table").parse(file.read_text(encoding="utf-8"))
-        for child in token.children or []
-        if child.type == "code_inline"
-    ]
+    return [child.content for token in _parsed(file) for child in token.children or [] if child.type == "code_inline"]
 
 
 def links(file: Path) -> list[str]:
     """List where links and pictures lead."""
     return [
         str(child.attrs.get("href") or child.attrs.get("src"))
-        for token in MarkdownIt().enable("table").parse(file.read_text(encoding="utf-8"))
+        for token in _parsed(file)
         for child in token.children or []
         if child.type in ("link_open", "image")
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import shutil
 import subprocess
@@ -45,6 +46,7 @@ ELSEWHERE = {
 WALKTHROUGHS = (REPOSITORY / "README.md", REPOSITORY / "docs" / "guide.md")
 
 
+@functools.cache
 def script(file: Path) -> list[Step]:
     """List all that a document asks its reader to do."""
     return [step for block in blocks(file) if block.language == "sh" for step in steps(block)]

@@ -31,6 +31,7 @@ from adocd_bench.run.workspace import needed_bytes
 
 from adocd.cli.exits import Exit
 from adocd.controllers.adoc import AdocParameters
+from adocd.controllers.tide.parameters import TideParameters
 from adocd.daemon.fleet.config import DaemonConfig
 from adocd.model.in_words import time as latency
 from tests.bench.kept import RESULTS, needs_results
@@ -329,8 +330,9 @@ PLAIN: dict[str, object] = {
     "flushes and compactions to 64 MB/s": "--rate-limiter 64MB " in text("README.md"),
     f"silent for {DaemonConfig().lease_ttl_s:.0f} s": None,
     "a `bytes_per_sync` of 0": None,
-    f"Exit code {int(Exit.NO_TARGET)} means that the run directory has no agent": None,
+    f"Exit code {int(Exit.NO_TARGET)} means that no daemon answers and the run directory has no agent": None,
     f"grow to {AdocParameters().batch_max_bytes >> 20} MiB": None,
+    f"`tide` takes up to {TideParameters().memory_max_bytes >> 20} MiB": None,
     "level-0 files": None,
     "Apache-2.0": None,
 }
@@ -350,7 +352,7 @@ def test_every_number_of_readme_is_plain_or_measured() -> None:
     said = re.sub(r"^\|.*\|$", "", measured, flags=re.MULTILINE)
     said, peaks = re.subn(r"peaks of 100\s+s\b.*?latency\s+was\s+\d\.\d\d times", "", said, flags=re.DOTALL)
     assert peaks == 1
-    ratios = re.findall(r"\d\.\d\d(?:, \d\.\d\d)*\s+and\s+\d\.\d\d", said)
+    ratios = re.findall(r"\d\.\d\d(?:,\s+\d\.\d\d)*\s+and\s+\d\.\d\d", said)
     assert len(ratios) == 2
     for each in ratios:
         said = said.replace(each, "")

@@ -6,8 +6,7 @@ import functools
 from statistics import median
 
 import pytest
-from adocd_bench.evaluation.report.accounting import figures
-from adocd_bench.evaluation.report.summary import compared, summarise
+from adocd_bench.evaluation.report.summary import compared
 
 from tests.bench.kept import needs_results
 from tests.conftest import REPOSITORY
@@ -17,12 +16,14 @@ from tests.docs.kept_runs import (
     WORDS,
     all_figures,
     difference,
+    figures,
     off_s,
     over_default,
     paid_pairs,
     pair,
     raw_runs,
     runs,
+    summarised,
 )
 
 pytestmark = needs_results
@@ -124,7 +125,7 @@ def test_the_laws_acted_in_the_phase(law: str, directory: str, rules: set[str]) 
 
 
 def test_the_verdicts_on_the_pairs_whose_debt_was_paid() -> None:
-    (block,) = summarise(raw_runs("tide-cap-210"))
+    (block,) = summarised("tide-cap-210")
 
     verdict = functools.partial(difference, block, "with_drain_per_s")
     assert [verdict(law, "default") for law in ("tide", "adoc")] == ["more", "more"]
@@ -152,7 +153,7 @@ def test_what_tide_merges_and_owes() -> None:
 
 def test_what_five_minutes_show() -> None:
     kept = raw_runs("flood-cap-13")
-    (block,) = summarise(kept)
+    (block,) = summarised("flood-cap-13")
     tide = block.scheme("tide")
     assert tide is not None
     assert not block.weak
@@ -185,7 +186,7 @@ def test_what_five_minutes_show() -> None:
 
 def test_what_five_minutes_show_of_a_faster_device() -> None:
     kept = raw_runs("flood-cap-15")
-    (block,) = summarise(kept)
+    (block,) = summarised("flood-cap-15")
     assert not block.weak
     assert block.speed == "cap-490", "15 MB/s at a thirty-second stand for it"
     times = {}

@@ -6,11 +6,9 @@ import functools
 
 import pytest
 from adocd_bench.evaluation.raw import RawRun
-from adocd_bench.evaluation.report.accounting import figures
 from adocd_bench.evaluation.report.measures import latency
 from adocd_bench.evaluation.report.mechanisms import acting
-from adocd_bench.evaluation.report.read import found_in
-from adocd_bench.evaluation.report.summary import Block, compared, summarise
+from adocd_bench.evaluation.report.summary import Block, compared
 
 from tests.bench.kept import RESULTS, needs_results
 from tests.conftest import REPOSITORY
@@ -19,12 +17,13 @@ from tests.docs.kept_runs import (
     README,
     WORDS,
     difference,
+    figures,
     listed,
     measured,
     off_s,
     paid_pairs,
-    pair,
     raw_runs,
+    summarised,
     to_default,
 )
 
@@ -78,7 +77,7 @@ def test_what_the_defaults_do_in_the_wave() -> None:
 
 def test_what_the_thesis_toggle_does_in_the_wave() -> None:
     kept = raw_runs("wave-350-cap-13")
-    (block,) = summarise(kept)
+    (block,) = summarised("wave-350-cap-13")
     found = {scheme.name: scheme for scheme in block.schemes}
 
     def times(other: str) -> str:
@@ -97,10 +96,15 @@ def test_what_the_thesis_toggle_does_in_the_wave() -> None:
     assert f"{times('limits-raised')} times as much as raised limits alone" in WORDS
     late_s = [of(scheme, latency("write", "total", "p99_us")) / 1e6 for scheme in ("toggle-without-bounds", "tide")]
     assert f"arrival to its end was {late_s[0]:.1f} s; under `tide` it was {late_s[1]:.0f} s" in WORDS
-    after = [of(scheme, "reads_after_per_s") for scheme in ("toggle-without-bounds", "tide", "default")]
-    reads = sum(each.count for run in kept if run.scheme.name == "toggle-without-bounds" for each in run.after)
-    assert f"went at {after[0]:.2f}/s ({reads} reads in all five runs), under `tide` at {after[1]:.2f}/s" in WORDS
-    assert f"/s, under the defaults at {after[2]:.0f}/s" in WORDS
+    after = [of(scheme, "reads_after_per_s") for scheme in ("tide", "default")]
+    assert (
+        f"went at {after[0]:.2f}/s under `tide` and at {after[1]:.0f}/s under the defaults. Under the toggle" in WORDS
+    )
+    assert {name for name, scheme in found.items() if "reads_after_per_s" not in scheme.cells} >= {
+        "toggle",
+        "toggle-two-memtables",
+        "toggle-without-bounds",
+    }
     files = {
         scheme: max(sample.l0_files for run in kept if run.scheme.name == scheme for sample in run.samples)
         for scheme in ("toggle-without-bounds", "compaction-disabled")
@@ -131,7 +135,7 @@ def test_what_the_toggle_does_in_the_wave() -> None:
 
 def test_the_order_in_the_wave() -> None:
     """By the time until all is merged, reads after the phase included."""
-    (block,) = summarise(raw_runs("wave-350-cap-13"))
+    (block,) = summarised("wave-350-cap-13")
     verdict = functools.partial(difference, block, "with_drain_per_s")
     assert verdict("toggle-without-bounds", "tide") == "less"
     assert verdict("compaction-disabled", "toggle-without-bounds") == "more"
@@ -175,13 +179,19 @@ def test_what_the_defaults_do_in_the_peaks() -> None:
 
 
 def test_the_verdicts_on_the_trace() -> None:
-    (block,) = summarise(raw_runs("trace-cap-5"))
+    (block,) = summarised("trace-cap-5")
     assert not block.weak
     verdict = functools.partial(difference, block, LATEST)
     others = ("default", "default-with-tide-memory", "auto-tuned", "silk", "silk-floor")
-    assert [verdict("tide", other) for other in others] == ["less", "not shown", "less", "less", "more"]
     assert [verdict(other, "default") for other in others[1:]] == ["less", "more", "more", "less"]
-    assert [verdict("silk-floor", other) for other in others[2:4]] == ["less", "less"]
+    assert [verdict("silk-floor", other) for other in others[1:4]] == ["not shown", "less", "less"]
+    assert (
+        "is better than the defaults, the auto-tuned limiter and `silk`**, and no difference to the memtables" in WORDS
+    )
+    acted, why = acting(block, {"tide": "tide"})
+    assert acted is not None, why
+    found = [difference(acted, LATEST, "tide", other) for other in others]
+    assert found == ["direction less", "not shown", "direction less", "direction less", "direction more"]
     ratio = functools.partial(median_ratio, block)
     assert f"Its p99.9 was {ratio(LATEST, 'silk-floor', 'default')} times the defaults'" in WORDS
     assert f"and {ratio(LATEST, 'silk-floor', 'auto-tuned')} times the auto-tuned limiter's, with the default" in WORDS
@@ -194,12 +204,13 @@ def test_the_verdicts_on_the_trace() -> None:
 
 def test_tide_and_silk_acted_in_the_trace() -> None:
     acted = [figures(run).acted for run in raw_runs("trace-cap-5") if run.scheme.name == "tide"]
-    assert len(acted) == 5
-    assert all(each.away_share(knob) > 0.4 for each in acted for knob in ("memtable_size", "level0_compaction_trigger"))
+    shut = sorted(each.away_share("level0_compaction_trigger") for each in acted)
+    assert (len(shut), sum(share >= 0.5 for share in shut)) == (5, 4)
+    assert f"level 0 was shut for {100 * shut[0]:.0f} % of the phase, and the report's rule asks for half" in WORDS
     acted = [figures(run).acted for run in raw_runs("trace-cap-5") if run.scheme.name == "silk-floor"]
     assert len(acted) == 5
     assert all(each.away_share(knob) > 0.95 for each in acted for knob in ("rate_limit", "level0_slowdown_trigger"))
-    left, why = acting(summarise(raw_runs("trace-cap-5"))[0], {"silk-floor": "silk"})
+    left, why = acting(summarised("trace-cap-5")[0], {"silk-floor": "silk"})
     assert left is not None, why
 
 
@@ -224,7 +235,7 @@ def test_when_the_runs_of_the_trace_were_made() -> None:
 
 
 def test_the_verdicts_on_the_peaks() -> None:
-    (block,) = summarise(raw_runs("peaks-100-cap-5"))
+    (block,) = summarised("peaks-100-cap-5")
     assert block.weak == ("silk-floor",)
     verdict = functools.partial(difference, block, LATEST)
     others = {scheme.name for scheme in block.schemes} - {"tide"}
@@ -233,10 +244,10 @@ def test_the_verdicts_on_the_peaks() -> None:
         **dict.fromkeys(others, "less"),
         "silk-floor": "direction less",
     }
-    assert "calls it better than everything else here, also than the same memtables without a law" in WORDS
+    assert "better than every other scheme here that has five pairs, also than the same memtables without" in WORDS
     ratio = functools.partial(median_ratio, block, LATEST, "tide")
     assert f"law ({ratio('default-with-tide-memory')} times their p99.9 in the median)" in WORDS
-    assert f"latency was {ratio('default')} times the defaults', and lower than that of everything else" in README
+    assert f"latency was {ratio('default')} times the defaults', and lower than that of every other scheme" in README
     assert verdict("silk", "default") == "more"
     assert "it was worse than the defaults in each of the five pairs" in WORDS
     left, why = acting(block, {"silk": "silk"})
@@ -261,7 +272,7 @@ def test_silk_with_a_floor_in_the_peaks() -> None:
     late_s = listed([measured(LATEST)(run) / 1e6 for run in kept], ".0f")
     ratios = listed(to_default(raw_runs(directory), "silk-floor", measured(LATEST)), ".2f")
     assert f"It has four runs: done in time {done} %, p99.9 {late_s} s, which is {ratios} times the defaults'" in WORDS
-    (block,) = summarise(raw_runs(directory))
+    (block,) = summarised(directory)
     assert f"`tide` was better ({median_ratio(block, LATEST, 'tide', 'silk-floor')} times in the median)" in WORDS
     left, why = acting(block, {"silk-floor": "silk"})
     assert left is not None, why
@@ -311,7 +322,7 @@ def test_what_a_law_does_beside_readers(row: str) -> None:
 
 
 def test_the_verdicts_beside_readers() -> None:
-    (block,) = summarise(raw_runs("reads-cap-210"))
+    (block,) = summarised("reads-cap-210")
     assert not block.weak
     verdict = functools.partial(difference, block)
     for other in ("default", "default-with-tide-memory"):
@@ -322,19 +333,3 @@ def test_the_verdicts_beside_readers() -> None:
     for run in raw_runs("reads-cap-210"):
         if run.scheme.name == "tide":
             assert figures(run).acted.away_share("level0_compaction_trigger") > 0.5, "it acted"
-
-
-@pytest.mark.parametrize(
-    ("row", "directory", "measure"),
-    [
-        ("| five minutes of random writes, over run, restore and drain |", "flood-cap-13", "with_drain_per_s"),
-        ("| the same, while it ran |", "flood-cap-13", "throughput_per_s"),
-    ],
-)
-def test_the_pairs_that_were_made_again_after_the_review(row: str, directory: str, measure: str) -> None:
-    """The row's pairs are new, what they are compared with is in the five pairs above."""
-    new = found_in(RESULTS / "again" / directory).runs
-    again, before = (to_default(kept, "tide", measured(measure)) for kept in (new, raw_runs(directory)))
-    assert f"{row} {pair(again)} | {min(before):.2f} to {max(before):.2f} |\n" in PAGE
-    for run in new:
-        assert (run.scheme.name == "tide") == ("tide.flood" in {each.rule for each in run.decisions}), "it acted"

@@ -17,7 +17,7 @@ import pytest
 
 from tests.cli.harness import NOWHERE, Running, command, log_of, serving, start
 from tests.support.agent_client import AgentClient
-from tests.support.waiting import eventually
+from tests.support.waiting import always, eventually
 
 MIB = 1 << 20
 
@@ -36,18 +36,15 @@ def stock_db_bench(run_dir: Path, env: Mapping[str, str]) -> Running:
 
 
 def python_program(run_dir: Path, env: Mapping[str, str]) -> Running:
-    """Write through rocksdict, as fast as it can, under the Python agent: the demo's own program."""
-    report = run_dir / "seconds.csv"
-    command = [
-        sys.executable,
-        "-m",
-        "adocd_bench.programs.embedded_program",
-        str(run_dir / "db"),
-        "60",
-        "1",
-        str(report),
-    ]
-    return subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True)
+    """Write through rocksdict, in bursts that overflow small memtables at once, under the Python agent."""
+    command = [sys.executable, "-m", "tests.chaos.python_writer", str(run_dir / "db"), "5000"]
+    process = subprocess.Popen(
+        command, env=env, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True
+    )
+    assert process.stdin is not None
+    process.stdin.write("open own\n")
+    process.stdin.flush()
+    return process
 
 
 @dataclass(frozen=True)
@@ -68,6 +65,8 @@ class Writing:
         finally:
             process.send_signal(signal.SIGTERM)
             process.wait(60)
+            if isinstance(process, subprocess.Popen) and process.stdin is not None:
+                process.stdin.close()
 
     def differing(self, now: Any, originals: Any) -> dict[str, tuple[str, str]]:
         """Find what is not as it was.
@@ -127,8 +126,10 @@ def test_a_program_that_stalls_is_tuned_and_given_back(run_dir: Path, program: W
 
 
 def test_a_daemon_that_is_killed_is_undone_by_the_agent(run_dir: Path, program: Writing) -> None:
+    config = run_dir / "adocd.toml"
+    config.write_text("[daemon]\nlease_ttl_s = 3\n")
     with program.running(run_dir):
-        with serving(run_dir, "--policy", "adoc") as daemon:
+        with serving(run_dir, "--policy", "adoc", "--config", str(config)) as daemon:
             eventually(lambda: program.changed(run_dir), what="options are tuned")
             daemon.kill()
             daemon.wait()
@@ -145,5 +146,6 @@ def test_a_daemon_that_is_killed_is_undone_by_the_agent(run_dir: Path, program: 
 def test_dry_run_changes_nothing(run_dir: Path, program: Writing) -> None:
     with program.running(run_dir), serving(run_dir, "--policy", "adoc", "--dry-run"):
         eventually(lambda: (status(run_dir) or {}).get("decisions", 0) > 0, what="decisions are taken")
-        assert program.original(run_dir)
+        # One that was sent would take a moment to show.
+        always(lambda: program.original(run_dir), for_s=3, every_s=0.3, what="nothing is changed")
         assert status(run_dir)["lease"] is None

@@ -14,7 +14,7 @@ from tests.cli.test_replay import parameters, replay
 from tests.end_to_end.test_main_job import PROGRAMS, Writing
 from tests.support.waiting import eventually
 
-SECONDS = 10
+SECONDS = 6
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=[program.name for program in PROGRAMS])

@@ -12,6 +12,8 @@ from tests.conftest import REPOSITORY
 
 EXAMPLES = REPOSITORY / "examples"
 BUILT = REPOSITORY / ".cache" / "examples"
+#: A JVM that is there sooner, where its speed is not what is tested: other tests have the processors too.
+QUICK_JVM = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 
 
 def built(name: str) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.harness import adocctl_json, command, quickly_serving
-from tests.examples.maven import built
+from tests.examples.maven import QUICK_JVM, built
 from tests.examples.running import attached, ctrl_c, said, started
 from tests.support.waiting import eventually
 
@@ -29,7 +29,7 @@ def classpath() -> str:
 
 def payments(classpath: str, run_dir: Path, *options: str) -> list[str]:
     """Return the command of the README, for a directory of the test's own."""
-    java = ["java", "-cp", classpath, MAIN, "--directory", str(run_dir / "payments")]
+    java = ["java", *QUICK_JVM, "-cp", classpath, MAIN, "--directory", str(run_dir / "payments")]
     return ["adocd", "exec", "--", *java, *options]
 
 
@@ -90,7 +90,7 @@ def test_each_store_is_a_database_and_the_pace_is_kept(classpath: str, run_dir: 
 )
 def test_wrong_options_get_one_sentence(classpath: str, options: list[str], words: str) -> None:
     done = subprocess.run(
-        ["java", "-cp", classpath, MAIN, *options], capture_output=True, text=True, check=False, timeout=60
+        ["java", *QUICK_JVM, "-cp", classpath, MAIN, *options], capture_output=True, text=True, check=False, timeout=60
     )
     assert (done.returncode, done.stdout) == (2, ""), done.stderr
     (sentence,) = done.stderr.splitlines()

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.harness import adocctl_json, command, quickly_serving
-from tests.examples.maven import built
+from tests.examples.maven import QUICK_JVM, built
 from tests.examples.running import attached, ctrl_c, said, started
 from tests.support.waiting import eventually
 
@@ -29,9 +29,7 @@ def classpath() -> str:
 
 def orders(classpath: str, run_dir: Path, *options: str) -> list[str]:
     """Return the command of the README, for a directory of the test's own."""
-    # A JVM that is there sooner: other tests have the processors too.
-    quick = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
-    return ["java", "-Xmx512m", *quick, "-cp", classpath, MAIN, "--directory", str(run_dir / "orders"), *options]
+    return ["java", "-Xmx512m", *QUICK_JVM, "-cp", classpath, MAIN, "--directory", str(run_dir / "orders"), *options]
 
 
 def test_adoc_acts_on_its_stalls_and_it_ends_at_ctrl_c(classpath: str, run_dir: Path, java_agent: Path) -> None:
@@ -98,7 +96,7 @@ def test_each_store_is_a_database_and_the_pace_is_kept(classpath: str, run_dir: 
 )
 def test_wrong_options_get_one_sentence(classpath: str, options: list[str], words: str) -> None:
     done = subprocess.run(
-        ["java", "-cp", classpath, MAIN, *options], capture_output=True, text=True, check=False, timeout=60
+        ["java", *QUICK_JVM, "-cp", classpath, MAIN, *options], capture_output=True, text=True, check=False, timeout=60
     )
     assert (done.returncode, done.stdout) == (2, ""), done.stderr
     (sentence,) = done.stderr.splitlines()

@@ -52,7 +52,11 @@ def test_the_files_are_valid_and_each_alert_is_raised_when_it_should_be() -> Non
     assert ALERTS
     assert f"{len(ALERTS)} rules found" in promtool("check", "rules", RULES)
     promtool("check", "config", EXAMPLES / "prometheus.yml")
-    promtool("test", "rules", EXAMPLES / "adocd.rules.test.yml")
+    # It takes long, for a pause is long after a day. What the list of examples says is run, by tests/docs.
+    assert (
+        "\npromtool test rules examples/prometheus/adocd.rules.test.yml\n"
+        in (EXAMPLES.parent / "README.md").read_text()
+    )
     cases = yaml.safe_load((EXAMPLES / "adocd.rules.test.yml").read_text())["tests"]
     tested = [(rule["alertname"], bool(rule["exp_alerts"])) for case in cases for rule in case["alert_rule_test"]]
     assert sorted(tested) == sorted((name, raised) for name in ALERTS for raised in (True, False))
@@ -112,12 +116,20 @@ def scraped(run_dir: Path, port: int) -> Iterator[Prometheus]:
         yield running
 
 
+def writes(database: Path) -> list[str]:
+    """Give the command of a program that writes as much as there is to see, and leaves processors to the others."""
+    return [
+        "adocd", "exec", "--", "db_bench", "--benchmarks=fillrandom", f"--db={database}", "--duration=120",
+        "--num=2000000", "--value_size=1000", "--compression_type=none", "--write_buffer_size=1048576",
+        "--benchmark_write_rate_limit=5000000",
+    ]  # fmt: skip
+
+
 def test_a_real_prometheus_scrapes_a_real_database(run_dir: Path, native_agent_library: Path) -> None:
     del native_agent_library
-    fill = REPOSITORY / "examples" / "db_bench" / "fill.sh"
     with (
         serving(run_dir, "--port", "0"),
-        started([fill, "120"], run_dir, TMPDIR=str(run_dir)) as program,
+        started(writes(run_dir / "db"), run_dir) as program,
         scraped(run_dir, port_of(run_dir)) as running,
     ):
         target = attached(program, run_dir)

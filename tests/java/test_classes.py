@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.conformance.hosts import wait_for_agent
-from tests.java.conftest import StartJvm, attach_late
+from tests.java.conftest import Jvm, StartJvm, attach_late
 from tests.support.agent_client import AgentClient
 from tests.support.changes import back, family
 from tests.support.java import rocksdbjni_version
@@ -79,24 +79,22 @@ def test_a_rocksdb_in_a_class_loader_that_sees_nothing_of_ours(
         eventually(lambda: client.fresh_snapshot(client.only_database()["id"]), what="a snapshot")
 
 
-def test_a_limiter_that_the_program_disposes_of(start_jvm: StartJvm, tmp_path: Path, run_dir: Path) -> None:
+def test_a_limiter_that_the_program_disposes_of(jvm: Jvm, tmp_path: Path) -> None:
     """RocksDB's own goes on; the object that reaches it is gone."""
-    program, path = start_jvm(), tmp_path / "db"
+    program, path = jvm.program, tmp_path / "db"
     program.ask("open", path, "rate_limiter=100000000")
-    wait_for_agent(run_dir / f"agent-{program.pid}.sock")
-    with AgentClient(run_dir / f"agent-{program.pid}.sock") as client:
+    with jvm.client() as client:
         assert client.only_database()["capabilities"]["rate_limiter"]
         program.ask("close_limiter", path)
         assert not client.only_database()["capabilities"]["rate_limiter"]
         assert client.fresh_snapshot(client.only_database()["id"])["options"]["rate_limiter_bytes_per_s"] is None
 
 
-def test_a_handle_that_the_program_disposes_of(start_jvm: StartJvm, tmp_path: Path, run_dir: Path) -> None:
+def test_a_handle_that_the_program_disposes_of(jvm: Jvm, tmp_path: Path) -> None:
     """Kafka Streams closes one at the open; rocksdbjni keeps the object in its list."""
-    program, path = start_jvm(), tmp_path / "db"
+    program, path = jvm.program, tmp_path / "db"
     program.ask("open", path, "second", "third")
-    wait_for_agent(run_dir / f"agent-{program.pid}.sock")
-    with AgentClient(run_dir / f"agent-{program.pid}.sock") as client:
+    with jvm.client() as client:
         db = client.only_database()["id"]
         program.ask("close_handle", path, "second")
         program.ask("close_handle", path, "default")
@@ -106,24 +104,22 @@ def test_a_handle_that_the_program_disposes_of(start_jvm: StartJvm, tmp_path: Pa
         assert sorted(client.fresh_snapshot(db)["column_families"]) == ["default", "third"]
 
 
-def test_a_database_that_is_only_read(start_jvm: StartJvm, tmp_path: Path, run_dir: Path) -> None:
-    program, path = start_jvm(), tmp_path / "db"
+def test_a_database_that_is_only_read(jvm: Jvm, tmp_path: Path) -> None:
+    program, path = jvm.program, tmp_path / "db"
     program.ask("open", path)
     program.ask("close", path)
     program.ask("open_read_only", path)
-    wait_for_agent(run_dir / f"agent-{program.pid}.sock")
-    with AgentClient(run_dir / f"agent-{program.pid}.sock") as client:
+    with jvm.client() as client:
         db = client.only_database()
         assert db["capabilities"]["column_family_options"] == db["capabilities"]["thread_pools"] == []
         assert client.snapshot(db["id"])["stall"]["condition"] == "normal"
 
 
-def test_a_column_family_that_is_dropped_and_created_again(start_jvm: StartJvm, tmp_path: Path, run_dir: Path) -> None:
+def test_a_column_family_that_is_dropped_and_created_again(jvm: Jvm, tmp_path: Path) -> None:
     """It is another one, whatever the agent knew of the first."""
-    program, path = start_jvm(), tmp_path / "db"
+    program, path = jvm.program, tmp_path / "db"
     program.ask("open", path)
-    wait_for_agent(run_dir / f"agent-{program.pid}.sock")
-    with AgentClient(run_dir / f"agent-{program.pid}.sock") as client:
+    with jvm.client() as client:
         db = client.only_database()["id"]
 
         def original() -> object:
@@ -138,12 +134,11 @@ def test_a_column_family_that_is_dropped_and_created_again(start_jvm: StartJvm, 
         assert original() == str(64 << 20)
 
 
-def test_a_drop_that_fails(start_jvm: StartJvm, tmp_path: Path, run_dir: Path) -> None:
+def test_a_drop_that_fails(jvm: Jvm, tmp_path: Path) -> None:
     """The column family is still there, and what a lease changed in it is restored."""
-    program, path = start_jvm(), tmp_path / "db"
+    program, path = jvm.program, tmp_path / "db"
     program.ask("open", path, "second")
-    wait_for_agent(run_dir / f"agent-{program.pid}.sock")
-    with AgentClient(run_dir / f"agent-{program.pid}.sock") as client:
+    with jvm.client() as client:
         db = client.only_database()["id"]
         small, undo = family("second", write_buffer_size="4194304"), family("second", write_buffer_size="67108864")
         client.change(db, client.acquire(db), [small], [back(undo)]).ok()
@@ -159,15 +154,14 @@ def test_a_drop_that_fails(start_jvm: StartJvm, tmp_path: Path, run_dir: Path) -
         assert client.only_database()["column_families"] == ["default"]
 
 
-def test_a_reader_beside_a_writer(start_jvm: StartJvm, tmp_path: Path, run_dir: Path) -> None:
+def test_a_reader_beside_a_writer(jvm: Jvm, tmp_path: Path) -> None:
     """Both have one id; the writer is changed, the reader never, though it is the older one."""
-    program, path = start_jvm(), tmp_path / "db"
+    program, path = jvm.program, tmp_path / "db"
     program.ask("open", path)
     program.ask("open_read_only", path, "reader")
     program.ask("close", path)
     program.ask("open", path)
-    wait_for_agent(run_dir / f"agent-{program.pid}.sock")
-    with AgentClient(run_dir / f"agent-{program.pid}.sock") as client:
+    with jvm.client() as client:
         eventually(lambda: len(client.databases()) == 2, what="both instances")
         writer, reader = client.databases()
         assert writer["id"] == reader["id"]
@@ -178,13 +172,12 @@ def test_a_reader_beside_a_writer(start_jvm: StartJvm, tmp_path: Path, run_dir: 
         assert (step["outcome"], step["error"]) == ("applied", None)
 
 
-def test_a_database_that_the_program_forgets(start_jvm: StartJvm, tmp_path: Path, run_dir: Path) -> None:
+def test_a_database_that_the_program_forgets(jvm: Jvm, tmp_path: Path) -> None:
     """It stays open in RocksDB; the agent keeps no object of it from being collected."""
-    program = start_jvm()
+    program = jvm.program
     program.ask("open", tmp_path / "kept")
     program.ask("open", tmp_path / "db", "second", "statistics=yes")
-    wait_for_agent(run_dir / f"agent-{program.pid}.sock")
-    with AgentClient(run_dir / f"agent-{program.pid}.sock") as client:
+    with jvm.client() as client:
         eventually(lambda: len(client.databases()) == 2, what="both databases")
         for each in client.databases():
             client.fresh_snapshot(each["id"])

@@ -17,6 +17,8 @@ import pytest
 
 from tests.conftest import REPOSITORY
 
+pytestmark = pytest.mark.long
+
 SOURCES = REPOSITORY / "agents" / "native" / "tests" / "fuzz"
 BUILD = REPOSITORY / ".cache" / "fuzz"
 LONG = os.environ.get("ADOCD_FUZZ") == "long"

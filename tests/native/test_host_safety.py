@@ -9,24 +9,14 @@ import pytest
 from tests.native.conftest import Connect, Start
 from tests.support.agent_client import Json
 from tests.support.changes import back, family
+from tests.support.level0_orders import LEVEL0_ORDERS, SLOWDOWN, STOP, TRIGGER
 
-TRIGGER, SLOWDOWN = "level0_file_num_compaction_trigger", "level0_slowdown_writes_trigger"
-STOP = "level0_stop_writes_trigger"
 UNDO = back(family(**{TRIGGER: "4", SLOWDOWN: "20", STOP: "36"}))
 
 
 @pytest.mark.parametrize(
     ("changes", "outcomes"),
-    [
-        ([{TRIGGER: "21"}], ["error"]),
-        ([{SLOWDOWN: "3"}], ["error"]),
-        ([{STOP: "3"}], ["error"]),
-        ([{STOP: "4"}], ["applied"]),
-        ([{TRIGGER: "40", SLOWDOWN: "40"}], ["error"]),
-        ([{TRIGGER: "30", SLOWDOWN: "29"}], ["error"]),
-        ([{TRIGGER: "3"}, {SLOWDOWN: "3"}, {TRIGGER: "4"}], ["applied", "applied", "error"]),
-        ([{TRIGGER: "30", SLOWDOWN: "30"}, {TRIGGER: "20"}], ["applied", "applied"]),
-    ],
+    LEVEL0_ORDERS,
 )
 def test_l0_triggers_stay_in_order(
     start: Start, connect: Connect, directory: Path, changes: list[dict[str, str]], outcomes: list[str]

@@ -30,7 +30,9 @@ def test_it_exports_only_what_it_replaces_and_its_own(native_agent_library: Path
     own = {name for name in symbols if name.startswith("adocd_agent_")}
     assert own == {"adocd_agent_attach", "adocd_agent_start", "adocd_agent_version"}
     assert symbols - own <= rocksdb, "each of the others replaces one that librocksdb really has"
-    assert all(name.startswith("_ZN7rocksdb6DBImpl") for name in symbols - own)
+    others = {name for name in symbols - own if not name.startswith("_ZN7rocksdb6DBImpl")}
+    assert len(others) == 1
+    assert others.pop().startswith("_ZN7rocksdb11RateLimiter12RequestToken")
     assert any(name.startswith("_ZN7rocksdb6DBImpl4Open") for name in symbols)
 
 

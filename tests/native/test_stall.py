@@ -10,7 +10,7 @@ import pytest
 
 from tests.native.conftest import Connect, Start
 from tests.support.agent_client import AgentClient, Json
-from tests.support.changes import back, family
+from tests.support.changes import back, family, limiter
 from tests.support.programs import Program
 from tests.support.waiting import eventually
 
@@ -108,6 +108,37 @@ def test_a_lease_that_ends_during_a_change(stalled: Program, connect: Connect, d
     eventually(lambda: client.snapshot(db)["restore"]["state"] == "done", what="the restore")
     assert stalled.ask("get_option", directory / "db", "default", "max_write_buffer_number") == "2"
     assert stalled.ask("get_option", directory / "db", "default", "level0_stop_writes_trigger") == "36"
+
+
+def test_a_rate_limit_is_restored_though_a_change_hangs(start: Start, connect: Connect, directory: Path) -> None:
+    """The stall may last because a flush waits for that very limit."""
+    host = start("lifecycle")
+    host.ask("open", directory / "db", "write_buffer_size=65536", f"rate_limiter={100 << 20}")
+    client = connect(host)
+    db = client.only_database()["id"]
+    epoch = client.acquire(db)
+    plan = [back(limiter(100 << 20)), back(family(max_write_buffer_number="2"))]
+    client.change(db, epoch, [limiter(2 << 20)], plan[:1]).ok()
+    host.ask("stall", directory / "db")
+    steps: list[Json] = []
+
+    def change() -> None:
+        with AgentClient(client.socket_path, timeout_s=60) as another:
+            steps.extend(another.change(db, epoch, [CHANGE], plan).ok()["steps"])
+
+    changer = threading.Thread(target=change)
+    changer.start()
+    # In flight is also what waits for its turn, and without the lease it would be refused.
+    eventually(lambda: client.fresh_snapshot(db)["restore"]["steps_left"] == len(plan), what="the change's plan")
+    client.delete_lease(db, force=True).ok(202)
+    eventually(
+        lambda: client.snapshot(db)["options"]["rate_limiter_bytes_per_s"] == 100 << 20, what="the limit to be restored"
+    )
+    assert steps == [], "the change did not hang: the test shows nothing"
+    host.ask("unstall", directory / "db")
+    changer.join(timeout=20)
+    eventually(lambda: client.snapshot(db)["restore"]["state"] == "done", what="the restore")
+    assert client.fresh_snapshot(db)["restore"]["errors"] == []
 
 
 def test_one_stalled_database_does_not_hold_up_another(stalled: Program, connect: Connect, directory: Path) -> None:

@@ -22,6 +22,12 @@
 //   get_option PATH CF NAME              answers "ok VALUE"
 //   get_db_option PATH NAME              answers "ok VALUE"
 //   property PATH CF NAME                answers "ok VALUE"
+//   limiter PATH                         answers "ok REQUESTS BYTES" that went through its rate limiter
+//   set_limiter PATH BYTES_PER_S         the host's own SetBytesPerSecond
+//   watch_requests PATH BYTES            a thread requests BYTES of its rate limiter, again and again
+//   watched                              answers "ok EARLY LAST": how often it was granted less while the rate was
+//                                        what it had been at the beginning, and what it was granted last
+//   end_watch                            ends that thread
 //   stall PATH                           pauses background work and writes on a thread of its own until writes are
 //                                        stopped; open with a small write_buffer_size (65536) to be quick. SetOptions
 //                                        hangs meanwhile, as in a real stall
@@ -124,6 +130,11 @@ std::string Open(const Words& words) {
     }
     if (words[i].substr(0, equals) == "rate_limiter") {
       db_options.rate_limiter.reset(rocksdb::NewGenericRateLimiter(std::stoll(words[i].substr(equals + 1))));
+      continue;
+    }
+    if (words[i].substr(0, equals) == "rate_limiter_of_all") {
+      db_options.rate_limiter.reset(rocksdb::NewGenericRateLimiter(std::stoll(words[i].substr(equals + 1)), 100 * 1000,
+                                                                   10, rocksdb::RateLimiter::Mode::kAllIo));
       continue;
     }
     const std::unordered_map<std::string, std::string> option{{words[i].substr(0, equals), words[i].substr(equals + 1)}};
@@ -324,6 +335,60 @@ std::string Property(const Words& words) {
   return value;
 }
 
+std::shared_ptr<rocksdb::RateLimiter> LimiterOf(const Words& words) {
+  const auto limiter = Find(Need(words, 1)).db->GetDBOptions().rate_limiter;
+  if (!limiter) throw std::runtime_error("no rate limiter");
+  return limiter;
+}
+
+std::string SetLimiter(const Words& words) {
+  LimiterOf(words)->SetBytesPerSecond(std::stoll(Need(words, 2)));
+  return "";
+}
+
+// What a thread was granted that asks a limiter for the same number of bytes again and again.
+struct Watch {
+  std::thread asking;
+  std::atomic<bool> ends{false};
+  std::atomic<int64_t> last{0};
+  std::atomic<long> early{0};
+};
+std::unique_ptr<Watch> g_watch;
+
+std::string WatchRequests(const Words& words) {
+  const auto limiter = LimiterOf(words);
+  const size_t bytes = std::stoul(Need(words, 2));
+  const int64_t rate = limiter->GetBytesPerSecond();
+  g_watch = std::make_unique<Watch>();
+  g_watch->asking = std::thread([limiter, bytes, rate, watch = g_watch.get()] {
+    while (!watch->ends) {
+      const bool before = limiter->GetBytesPerSecond() == rate;
+      const size_t granted = limiter->RequestToken(bytes, 0, rocksdb::Env::IO_LOW, nullptr,
+                                                   rocksdb::RateLimiter::OpType::kWrite);
+      watch->last = static_cast<int64_t>(granted);
+      if (before && granted < bytes && limiter->GetBytesPerSecond() == rate) ++watch->early;
+      // Below the rate that the tests begin with. A thread that asks for more waits for the next refill, for as long
+      // as the agent's requests are small, and would then see none of them.
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+  });
+  return "";
+}
+
+std::string Watched(const Words&) { return std::to_string(g_watch->early) + " " + std::to_string(g_watch->last); }
+
+std::string EndWatch(const Words&) {
+  g_watch->ends = true;
+  g_watch->asking.join();
+  g_watch.reset();
+  return "";
+}
+
+std::string Limiter(const Words& words) {
+  const auto limiter = LimiterOf(words);
+  return std::to_string(limiter->GetTotalRequests()) + " " + std::to_string(limiter->GetTotalBytesThrough());
+}
+
 void CloseEverything() {
   while (!g_open.empty()) Close({"close", g_open.begin()->first});
 }
@@ -340,6 +405,11 @@ std::string Run(const Words& words) {
       {"get_option", GetOption},
       {"get_db_option", GetDbOption},
       {"property", Property},
+      {"limiter", Limiter},
+      {"set_limiter", SetLimiter},
+      {"watch_requests", WatchRequests},
+      {"watched", Watched},
+      {"end_watch", EndWatch},
       {"end_child", EndChild},
       {"exec", Exec},
       {"hold_snapshot", [](const Words& w) { auto& d = Find(Need(w, 1)); d.snapshot = d.db->GetSnapshot(); return ""; }},

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import REPOSITORY
+from tests.packages.environment import Environment
 from tests.support.turns import turn
 
 #: The directory of each distribution's pyproject.toml.
@@ -47,11 +48,21 @@ class Archives:
 @pytest.fixture(scope="session")
 def archives(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Archives]:
     """Build everything, once for all workers of a run."""
-    of_the_run = tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        of_the_run = of_the_run.parent
     with turn("archives"):
-        return {name: _built(name, of_the_run / "archives" / name) for name in DISTRIBUTIONS}
+        return {name: _built(name, _of_the_run(tmp_path_factory) / "archives" / name) for name in DISTRIBUTIONS}
+
+
+@pytest.fixture(scope="session")
+def light(archives: dict[str, Archives], tmp_path_factory: pytest.TempPathFactory) -> Environment:
+    """Install adocd alone, once for all workers of a run: its first commands compile all that they import."""
+    with turn("archives"):
+        return Environment(_of_the_run(tmp_path_factory) / "light", archives["adocd"].wheel)
+
+
+def _of_the_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where all workers of a run find what one of them has made."""
+    base = tmp_path_factory.getbasetemp()
+    return base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
 
 
 def _built(name: str, directory: Path) -> Archives:

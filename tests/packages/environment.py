@@ -14,18 +14,28 @@ UV = Path(sys.executable).with_name("uv")
 
 
 class Environment:
-    """A virtual environment with these wheels and what they depend on; with pip, too, if it is to be seeded."""
+    """A virtual environment with these wheels and what they depend on; with pip, too, if it is to be seeded.
+
+    One that is there is taken as it is.
+    """
 
     def __init__(self, root: Path, *wheels: Path, seed: bool = False) -> None:
         self.root = root
         self.home = root / "home"
-        self._uv("venv", "--no-project", *(["--seed"] if seed else []), "--python", sys.executable, str(root))
-        self.home.mkdir()
-        self.install(*wheels)
+        done = root / "done"
+        if not done.exists():
+            self._uv("venv", "--no-project", *(["--seed"] if seed else []), "--python", sys.executable, str(root))
+            self.home.mkdir()
+            self.install(*wheels)
+            done.touch()
 
     def install(self, *wheels: Path) -> None:
         """Install wheels, and what they depend on."""
         self._uv("pip", "install", "--python", str(self.root / "bin" / "python"), *map(str, wheels))
+
+    def uninstall(self, name: str) -> None:
+        """Remove a distribution, and leave what it depends on."""
+        self._uv("pip", "uninstall", "--python", str(self.root / "bin" / "python"), name)
 
     def run(self, name: str, *arguments: str, **environment: str) -> Done:
         """Run a command of it, with nothing of this process's environment but the system's PATH."""
@@ -36,7 +46,7 @@ class Environment:
             capture_output=True,
             text=True,
             check=False,
-            timeout=60,
+            timeout=300,
         )
         return Done(done.returncode, done.stdout, done.stderr)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import http.client
+import json
 import os
 import re
 import signal
@@ -21,6 +22,23 @@ from tests.support.waiting import eventually
 
 INSTALL_PAGE = "pip install 'adocd[page]'"
 COMMANDS = [("adocd", name) for name in adocd.ENTRIES] + [("adocctl", name) for name in adocctl.ENTRIES]
+#: Runs `PROGRAM NAME --help` for each pair of its arguments, forked from a process that has imported the program alone.
+HELP = """
+import importlib, json, os, sys, tempfile
+said = []
+for program, name in zip(sys.argv[1::2], sys.argv[2::2]):
+    main = importlib.import_module(f"adocd.cli.{program}").main
+    out = tempfile.TemporaryFile()
+    if (pid := os.fork()) == 0:
+        os.dup2(out.fileno(), 1)
+        os.dup2(out.fileno(), 2)
+        sys.argv = [program, name, "--help"]
+        sys.exit(main())
+    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    out.seek(0)
+    said.append((status, out.read().decode()))
+print(json.dumps(said))
+"""
 
 
 @dataclass(frozen=True)
@@ -61,20 +79,25 @@ def serving(environment: Environment, run_dir: Path) -> Iterator[Served]:
         assert process.wait(30) == 0, log.read_text()
 
 
-@pytest.fixture(scope="module")
-def light(archives: dict[str, Archives], tmp_path_factory: pytest.TempPathFactory) -> Environment:
-    return Environment(tmp_path_factory.mktemp("venvs") / "light", archives["adocd"].wheel)
-
-
 def test_it_brings_nothing_of_page_and_bench(light: Environment) -> None:
     installed = light.installed()
     assert {"adocd", "fastapi", "prometheus-client", "typer"} <= installed
     assert installed.isdisjoint({"aiohttp", "nicegui", "python-socketio", "rocksdict", "uvloop", "websockets"})
 
 
-@pytest.mark.parametrize(("program", "name"), COMMANDS)
-def test_every_command_says_what_it_does(light: Environment, program: str, name: str) -> None:
-    assert "Usage: " in light.run(program, name, "--help").ok()
+@pytest.fixture(scope="module")
+def help_texts(light: Environment) -> dict[tuple[str, str], tuple[int, str]]:
+    done = light.run("python", "-c", HELP, *(word for pair in COMMANDS for word in pair))
+    return {which: (status, said) for which, (status, said) in zip(COMMANDS, json.loads(done.ok()), strict=True)}
+
+
+@pytest.mark.parametrize("which", COMMANDS, ids="-".join)
+def test_every_command_says_what_it_does(
+    help_texts: dict[tuple[str, str], tuple[int, str]], which: tuple[str, str]
+) -> None:
+    status, said = help_texts[which]
+    assert status == 0, said
+    assert f"Usage: {' '.join(which)} " in said
 
 
 def test_it_serves_rest_and_metrics_and_says_what_the_page_needs(light: Environment, run_dir: Path) -> None:

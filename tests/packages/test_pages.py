@@ -38,7 +38,8 @@ def test_every_file_that_is_linked_exists(page: str) -> None:
 
 def test_upgrading_and_uninstalling_in_an_environment(archives: dict[str, Archives], tmp_path: Path) -> None:
     wheel = archives["adocd"].wheel
-    environment = Environment(tmp_path / "adocd", archives["adocd_agent"].wheel, seed=True)
+    environment = Environment(tmp_path / "adocd", archives["adocd_agent"].wheel, wheel, seed=True)
+    environment.uninstall("adocd")  # what it depends on is there, as where something is upgraded
     upgrade = pages.line("upgrade.md", "/opt/adocd/bin/pip install").replace("/opt/adocd", str(environment.root))
     pages.run(upgrade, wheel.parent)
     assert {"adocd", "adocd-agent"} <= environment.installed()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 from playwright.sync_api import Browser, sync_playwright
 
 from tests.conftest import REPOSITORY
+from tests.page.browser import Site, db_bench, site
 
 #: Pictures for a person to look at; made anew by each run.
 PICTURES = REPOSITORY / ".cache" / "page"
@@ -24,6 +26,16 @@ def browser() -> Iterator[Browser]:
         chromium = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
         yield chromium
         chromium.close()
+
+
+@pytest.fixture(scope="module")
+def night() -> Iterator[Site]:
+    """A daemon with a page and a database that is written; each test leaves them running."""
+    with tempfile.TemporaryDirectory(prefix="adocd-") as directory:
+        run_dir = Path(directory)
+        with site(run_dir) as at, db_bench(run_dir):
+            at.target()
+            yield at
 
 
 @pytest.fixture(scope="session")

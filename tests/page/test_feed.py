@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
@@ -20,7 +21,7 @@ from adocd.api.web.page.views.shell import Visit
 from adocd.api.web.upstream import StreamedAnswer
 from adocd.targets.errors import Unreachable
 from tests.daemon.harness import until
-from tests.page.points import decision, point, target
+from tests.page.points import decision, point, stall, target
 
 
 class FakeUpstream:
@@ -154,7 +155,7 @@ def test_events_bring_the_list_and_decisions_up_to_date() -> None:
         room = feed.enter("t1")
         feed.listen("one", Page().listener)
         await until(lambda: room.decisions_version == 1, "the decisions so far")
-        upstream.tell({"kind": "sample", "target": "t1", "sample": target(writes_per_s=77.0)})
+        upstream.tell({"kind": "sample", "target": "t1", "unix_s": 1.0, "sample": target(writes_per_s=77.0)})
         upstream.tell({"kind": "decision", "target": "t1", "record": decision(2)})
         await until(lambda: feed.targets["t1"]["writes_per_s"] == 77.0, "the sample")
         assert [record["sequence"] for record in room.decisions] == [1, 2]
@@ -172,6 +173,21 @@ def test_what_was_measured_long_before_it_was_read_is_no_news() -> None:
         await until(lambda: room.read_unix_s is not None and "t1" in feed.glances, "the first figures")
         assert room.now_unix_s == 101.0
         assert feed.state(feed.targets["t1"]).word == "not measured", "the points are of 1970"
+
+    with_feed(body)
+
+
+def test_a_stall_in_the_list_goes_on_after_its_figures_were_read() -> None:
+    async def body(feed: PageFeed, upstream: FakeUpstream) -> None:
+        now = time.time()
+        upstream.answers["/v1/targets/t1/history"]["points"] = [point(now - 1.0), point(now)]
+        feed.listen("one", Page().listener)
+        await until(lambda: "t1" in feed.glances, "the first figures")
+        assert feed.state(feed.targets["t1"]).word == "flowing"
+        stopped = target(stall=stall("stopped") | {"since_unix_s": now + 1.0})
+        upstream.tell({"kind": "sample", "target": "t1", "unix_s": now + 90.0, "sample": stopped})
+        await until(lambda: feed.targets["t1"]["stall"] is not None, "the sample")
+        assert feed.state(feed.targets["t1"]).level == "stopped"
 
     with_feed(body)
 

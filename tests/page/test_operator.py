@@ -5,7 +5,6 @@ Alone: a browser that shares two busy cores with other tests may lose its connec
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,23 +12,13 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, FloatRect, Locator, Page, expect
 
-from tests.page.browser import MIB, Site, Watched, db_bench, drawn, log_in, open_page, serious, site
+from tests.page.browser import MIB, Site, Watched, drawn, log_in, open_page, serious
 from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.alone
 
 WIDE = {"width": 1440, "height": 900}
 PHONE = {"width": 390, "height": 844}
-
-
-@pytest.fixture(scope="module")
-def night() -> Iterator[Site]:
-    """A daemon that watches a database which is written."""
-    with tempfile.TemporaryDirectory(prefix="adocd-") as directory:
-        run_dir = Path(directory)
-        with site(run_dir) as at, db_bench(run_dir):
-            at.target()
-            yield at
 
 
 @pytest.fixture
@@ -109,7 +98,11 @@ def test_every_control_does_what_it_says(browser: Browser, night: Site, watched:
     assert night.detail()["policy"]["controller"] == "fixed", "it was refused"
     dialog.get_by_label("threads_max").fill("6")
     dialog.get_by_role("button", name="Show what would change").click()
-    dialog.get_by_text("controller: fixed → adoc").wait_for()
+    difference = dialog.get_by_text("controller: fixed → adoc")
+    difference.wait_for()
+    dialog.get_by_label("threads_max").fill("7")
+    expect(difference).to_be_hidden()  # it was of another value
+    dialog.get_by_label("threads_max").fill("6")
     assert night.detail()["policy"]["controller"] == "fixed"
     dialog.get_by_role("button", name="Set it").click()
     corner = told(page)

@@ -50,5 +50,25 @@ def test_a_chosen_time_is_sent_once_and_said_to_be_empty_if_it_is() -> None:
     assert "nothing was measured in this time" in none
 
 
+def test_after_the_wall_clock_was_set_back_everything_is_sent_again() -> None:
+    async def nothing(path: str) -> tuple[int, bytes]:
+        return 404, b"{}"
+
+    async def run() -> list[str]:
+        browser: Any = Browser()
+        room = Room("t1", nothing)
+        panel = Panel(room, browser, ChartSpan())
+        for second, points in enumerate(([point(1000.0)], [point(500.0)], [point(500.0), point(501.0)])):
+            room.points = points
+            await panel.refresh(float(second))
+        scripts: list[str] = browser.scripts
+        return scripts
+
+    first, again, more = asyncio.run(run())
+    assert first.startswith("adocd.setCharts(")
+    assert again.startswith("adocd.setCharts("), "what lies in the future is not drawn any more"
+    assert more.startswith("adocd.addRows(")
+
+
 def test_a_time_that_goes_on_waits_for_its_first_point() -> None:
     assert sent([], ChartSpan(3600)) == []

@@ -20,8 +20,20 @@ def tree(root: Path, files: dict[str, str]) -> Path:
 
 
 MACHINE = {"proc/meminfo": "MemTotal:        4096 kB\nMemFree:  1 kB\n"}
-V2 = {"proc/7/cgroup": "0::/system.slice/db.service\n"}
-V1 = {"proc/7/cgroup": "12:cpu:/db\n5:memory:/docker/db\n0::/docker/db\n"}
+V2 = {
+    "proc/7/cgroup": "0::/system.slice/db.service\n",
+    "sys/fs/cgroup/system.slice/db.service/cgroup.procs": "7\n",
+}
+V1 = {
+    "proc/7/cgroup": "12:cpu:/db\n5:memory:/docker/db\n0::/docker/db\n",
+    "sys/fs/cgroup/memory/docker/db/cgroup.procs": "7\n",
+}
+#: The process is in another container than the reader, who sees only his own part of the hierarchy.
+HIDDEN = {
+    "proc/7/cgroup": "5:memory:/docker/db\n",
+    "proc/self/mountinfo": "26 24 0:24 /docker/own /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n",
+    "sys/fs/cgroup/memory/memory.limit_in_bytes": "1048576\n",
+}
 
 
 @pytest.mark.parametrize(
@@ -36,6 +48,7 @@ V1 = {"proc/7/cgroup": "12:cpu:/db\n5:memory:/docker/db\n0::/docker/db\n"}
         (MACHINE | V1 | {"sys/fs/cgroup/memory/docker/db/memory.limit_in_bytes": "1048576\n"}, MIB),
         (MACHINE | V1 | {"sys/fs/cgroup/memory/memory.limit_in_bytes": "9223372036854771712\n"}, 4 * MIB),
         (MACHINE | {"proc/7/cgroup": "0::/../../etc\nnonsense\n", "sys/etc/memory.max": "1"}, 4 * MIB),
+        (MACHINE | HIDDEN, 4 * MIB),
         ({"proc/meminfo": "MemTotal:\nMemTotal: much kB\n"} | V2, None),
     ],
 )

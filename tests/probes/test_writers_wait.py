@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adocd.model.snapshot import Counters, Snapshot, Stall
+from adocd.model.snapshot import Counters, PeriodicDump, Snapshot, Stall
 from adocd.probes.statistics import StatisticsProbe
 from adocd.probes.writers_wait import WritersWait
 from tests.builders import CAPABILITIES, snapshot
@@ -52,6 +52,17 @@ def test_without_a_counter_nothing_is_known() -> None:
     sample = probe.sample(replace(first, sequence=2, monotonic_s=first.monotonic_s + 1))
     assert sample is not None
     assert sample.waited_s is sample.waited_fraction is None
+
+
+def test_without_an_agent_the_share_is_that_of_a_dumps_own_interval() -> None:
+    """A LOG's count has all the time since the dump before, and stands still until the next."""
+    probe, shares = StatisticsProbe(CAPABILITIES), []
+    for second, dumped_s, waited_s in ((1, 0.5, 100), (2, 0.5, 100), (3, 2.5, 250), (4, 2.5, 250)):
+        dump = PeriodicDump(dumped_s, 600.0, stalled_fraction=0.25)
+        each = replace(at(second, 100, waited_s, stopped=second > 1), dump=dump)
+        if (sample := probe.sample(each)) is not None:
+            shares.append(sample.waited_fraction)
+    assert shares == [None, 0.25, None]
 
 
 def test_a_counter_that_was_reset_begins_anew() -> None:

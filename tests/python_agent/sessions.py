@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from adocd_agent.capabilities import Capabilities
@@ -22,7 +22,7 @@ class Watched(FakeDatabase):
     """Notes what its sessions gave back at their end."""
 
     def __init__(self) -> None:
-        self.ended: list[list[Name]] = []
+        self.ended: list[dict[Name, str]] = []
         self.while_checking: Callable[[], None] = lambda: None
         super().__init__()
 
@@ -31,9 +31,9 @@ class Watched(FakeDatabase):
         self.while_checking()
         return super().narrow(capabilities)
 
-    def end(self, changed: list[Name], originals: OptionState) -> None:  # noqa: ARG002
+    def end(self, changed: Mapping[Name, str], originals: OptionState) -> None:  # noqa: ARG002
         """See Database."""
-        self.ended.append(changed)
+        self.ended.append(dict(changed))
 
 
 def change(

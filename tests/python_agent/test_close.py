@@ -240,6 +240,22 @@ def test_a_column_family_of_a_name_that_was_dropped_has_its_own_originals(scene:
         assert original(client, "again") == "1048576"
 
 
+def test_a_restore_leaves_another_column_family_of_a_dropped_ones_name_alone(scene: Scene) -> None:
+    scene.ask("open", "again")
+    with scene.client() as client:
+        db = client.only_database()["id"]
+        change, undo = family("again", write_buffer_size="4194304"), family("again", write_buffer_size="67108864")
+        client.change(db, client.acquire(db), [CHANGE, change], [UNDO, back(undo)]).ok()
+        scene.ask("drop_cf", "again")
+        scene.ask("create_cf", "again", "write_buffer_size=1048576")
+        client.delete_lease(db, force=True).ok(202)
+        restore = eventually(lambda: (r := client.snapshot(db)["restore"])["state"] == "done" and r, what="the restore")
+        assert restore["errors"] == [
+            "column_family again write_buffer_size=67108864: Column family 'again' is gone.",
+        ]
+        assert persisted(scene.path) == {"67108864", "1048576"}
+
+
 def original(client: AgentClient, name: str) -> str:
     """Read the original size of a column family's write buffers."""
     found = client.database(client.only_database()["id"])["originals"]["column_families"][name]

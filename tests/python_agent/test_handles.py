@@ -8,8 +8,11 @@ from typing import Any
 
 import pytest
 import rocksdict
+from adocd_agent.option_state import OptionState
 from adocd_agent.rocksdict_database import RocksdictDatabase
-from adocd_agent.thread_pools import ThreadPools
+from adocd_agent.thread_pools import ThreadPools, count_threads
+
+from tests.support.waiting import eventually
 
 
 @pytest.fixture
@@ -36,6 +39,17 @@ def test_a_second_handle_is_told_from_a_second_column_family_of_its_name(db: Any
     database.add_column_family("again", second)
     assert database.is_known("again", second)
     second.close()
+
+
+@pytest.mark.parametrize(("written", "given_back"), [(6, True), (5, False)])
+def test_a_thread_pool_is_given_back_unless_the_host_has_set_it(db: Any, written: int, given_back: bool) -> None:
+    database = serving(db)
+    original = database.originals_of_pools()["low"]
+    rocksdict.Env().set_low_priority_background_threads(6)
+    database.end({("thread_pool", "low", "threads"): str(written)}, OptionState({}, {}, None, {"low": original}))
+    wanted = original if given_back else 6
+    eventually(lambda: count_threads()["low"] == wanted, what="threads that have nothing to do end")
+    ThreadPools(rocksdict.Env).set("low", original)
 
 
 @pytest.mark.parametrize("how", ["read_only", "secondary"])

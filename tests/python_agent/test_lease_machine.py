@@ -215,6 +215,19 @@ def test_what_cannot_be_read_is_not_waited_for() -> None:
     assert machine.due(lambda _family, _name: None) is waits
 
 
+def test_what_cannot_be_tried_is_waited_for() -> None:
+    machine: LeaseMachine[str] = LeaseMachine(lambda _kind, _detail: None, _unexpected)
+    machine.hold("alice", 10.0, None, Times(0.0, 0.0))
+    machine.arm("alice", 1, [PlanStep("step")], Times(0.0, 0.0))
+    machine.put_off("no descriptors")
+    assert machine.restore() == ("armed", 1, None, []), "nothing is due"
+    machine.look(Times(10.0, 10.0))
+    machine.put_off("no descriptors")
+    assert machine.restore() == ("waiting", 1, "no descriptors", [])
+    assert machine.due(lambda _family, _name: None) == PlanStep("step")
+    assert machine.restore() == ("running", 1, None, [])
+
+
 def test_a_lease_that_comes_during_the_last_step_has_nothing_left_to_undo() -> None:
     events: list[str] = []
     machine: LeaseMachine[str] = LeaseMachine(lambda kind, _detail: events.append(kind), _unexpected)

@@ -71,7 +71,7 @@ def test_a_close_after_the_shortage_lets_the_database_go(database: Watched, monk
     monkeypatch.setattr(LeaseKeeper, "close", raises)
     with pytest.raises(RuntimeError):
         database.session.close()
-    assert database.ended == [[]]
+    assert database.ended == [{}]
 
 
 def test_only_one_of_many_closes(database: Watched) -> None:

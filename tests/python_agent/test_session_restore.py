@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 from adocd_agent.keeper import TRIES
+from adocd_agent.lease_machine import Times
 from adocd_agent.option_state import OptionState
 from adocd_agent.problems import Refusal
 from adocd_agent.thread_pools import ThreadPools
@@ -55,56 +56,190 @@ def test_a_failed_call_for_a_dropped_column_family_is_in_no_plan(database: Watch
     assert change(database, [CHANGE], [UNDO]) == ["applied"]
 
 
-class Raising(FakeDatabase):
-    """Cannot be read, for lack of file descriptors for example."""
+BROKEN, SHORT = RuntimeError("out of order"), OSError(24, "Too many open files")
 
-    raising = False
+
+class Raising(FakeDatabase):
+    """Cannot be read while it has something to raise, and counts how often it did."""
+
+    raising: Exception | None = None
+    raised = 0
+
+    def _raise(self) -> None:
+        if self.raising is not None:
+            self.raised += 1
+            raise self.raising
 
     def read_options(self, *, fresh: bool = False) -> OptionState:
         """See Database."""
-        if self.raising and fresh:
-            raise OSError("Too many open files")
+        if fresh:
+            self._raise()
         return super().read_options(fresh=fresh)
 
     def property_value(self, column_family: str, name: str) -> int | None:
         """See Database."""
-        if self.raising:
-            raise OSError("Too many open files")
+        self._raise()
         return super().property_value(column_family, name)
 
 
-@pytest.mark.parametrize("when", [None, ("default", "rocksdb.num-files-at-level0", -1)])
-def test_a_restore_goes_on_after_a_step_that_keeps_raising(when: tuple[str, str, int] | None) -> None:
-    database = Raising()
-    assert change(database, [CHANGE], [back(UNDO["change"], when=when)]) == ["applied"]
-    database.raising = True
-    revoke(database)
-    [error] = restored(database)["errors"]
-    assert "Too many open files" in error
-    database.close()
+@pytest.fixture
+def raising() -> Iterator[Raising]:
+    """Open one that raises when told to."""
+    opened = Raising()
+    yield opened
+    opened.close()
 
 
-def test_a_restore_survives_a_step_that_raises_for_a_while() -> None:
-    database = Raising()
+CONDITIONS = [None, ("default", "rocksdb.num-files-at-level0", 1000)]
+
+
+@pytest.mark.parametrize("when", CONDITIONS)
+def test_a_restore_goes_on_after_a_step_that_keeps_raising(raising: Raising, when: tuple[str, str, int] | None) -> None:
+    assert change(raising, [CHANGE], [back(UNDO["change"], when=when)]) == ["applied"]
+    raising.raising = BROKEN
+    revoke(raising)
+    [error] = restored(raising)["errors"]
+    assert "RuntimeError: out of order" in error
+
+
+def test_a_restore_survives_a_step_that_raises_for_a_while(raising: Raising) -> None:
+    assert change(raising, [CHANGE], [UNDO]) == ["applied"]
+    raising.raising = BROKEN
+    revoke(raising)
+    eventually(lambda: 0 < raising.keeper._failed_tries < TRIES - 1, every_s=0.001, what="tries")
+    raising.raising = None
+    assert restored(raising)["errors"] == []
+    assert value(raising) == "67108864"
+
+
+@pytest.mark.parametrize("when", CONDITIONS)
+@pytest.mark.parametrize("shortage", [SHORT, MemoryError("none left")])
+def test_a_restore_waits_out_a_shortage(
+    raising: Raising, shortage: Exception, when: tuple[str, str, int] | None
+) -> None:
+    """Of file descriptors, or of memory: nothing was called, and the originals must come back however long it lasts."""
+    assert change(raising, [CHANGE], [back(UNDO["change"], when=when)]) == ["applied"]
+    raising.raising = shortage
+    revoke(raising)
+    eventually(lambda: raising.raised > TRIES + 1, what="more tries than a step has")
+    assert raising.keeper.restore()["state"] == "waiting"
+    assert str(shortage) in raising.keeper.restore()["waiting_for"]
+    raising.raising = None
+    assert restored(raising)["errors"] == []
+    assert value(raising) == "67108864"
+
+
+def test_the_restore_at_detach_waits_for_a_shortage_as_for_a_condition(raising: Raising) -> None:
+    assert change(raising, [CHANGE], [UNDO]) == ["applied"]
+    raising.raising = SHORT
+    detaching = threading.Thread(target=raising.keeper.restore_now, args=(PATIENCE_S,))
+    detaching.start()
+    eventually(lambda: raising.raised > TRIES + 1, what="more tries than a step has")
+    raising.raising = None
+    detaching.join()
+    assert value(raising) == "67108864"
+
+
+@pytest.mark.parametrize("error", [BROKEN, SHORT])
+def test_the_restore_at_detach_does_not_try_for_ever(raising: Raising, error: Exception) -> None:
+    assert change(raising, [CHANGE], [UNDO]) == ["applied"]
+    raising.raising = error
+    raising.keeper.restore_now()
+    assert raising.keeper.restore()["state"] == "done"
+    [said] = raising.keeper.restore()["errors"]
+    assert str(error) in said
+
+
+def test_a_lease_is_kept_after_memory_was_short(database: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even for a look at the clock."""
     assert change(database, [CHANGE], [UNDO]) == ["applied"]
-    database.raising = True
+    look, failures = database.keeper._machine.look, [MemoryError(), MemoryError()]
+
+    def short_of_memory(now: Times) -> bool:
+        if failures and threading.current_thread().name == "adocd-apply":
+            raise failures.pop()
+        return look(now)
+
+    monkeypatch.setattr(database.keeper._machine, "look", short_of_memory)
+    eventually(lambda: not failures, what="the shortage")
     revoke(database)
-    eventually(lambda: database.keeper._failed_tries == TRIES - 2, every_s=0.001, what="tries")
-    database.raising = False
+    restored(database)
+    assert value(database) == "67108864"
+
+
+# --- a wait for another call ----------------------------------------------------------------------------------------
+
+
+class Asked(Watched):
+    """Notes how often a condition's property was read."""
+
+    asked = 0
+
+    def property_value(self, column_family: str, name: str) -> int | None:
+        """See Database."""
+        found = super().property_value(column_family, name)
+        self.asked += 1
+        return found
+
+
+def test_a_condition_is_asked_again_after_a_wait_for_another_call() -> None:
+    """It may have taken long, and level 0 has grown meanwhile."""
+    database = Asked()
+    staged(database, files=19)
+    with database.session._executing:
+        revoke(database)
+        eventually(lambda: database.asked, what="the condition to be read")
+        database.measurements.column_families["default"][LEVEL0] = 20
+    eventually(lambda: database.keeper.restore()["state"] == "waiting", what="the wait")
+    assert value(database) == "4194304"
+    database.measurements.column_families["default"][LEVEL0] = 19
     assert restored(database)["errors"] == []
     assert value(database) == "67108864"
     database.close()
 
 
-def test_the_restore_at_detach_goes_on_as_well() -> None:
-    database = Raising()
-    assert change(database, [CHANGE], [UNDO]) == ["applied"]
-    database.raising = True
-    database.keeper.restore_now()
-    assert database.keeper.restore()["state"] == "done"
-    [error] = database.keeper.restore()["errors"]
-    assert "Too many open files" in error
-    database.close()
+# --- column families that are dropped -------------------------------------------------------------------------------
+
+
+def replaced(database: FakeDatabase, family: str) -> None:
+    """Let the host drop a column family and create another one of its name; the agent saw that there was none."""
+    database.drop_column_family(family)
+    database.session._current()
+    database.add_column_family(family)
+
+
+OF_SHORT = family("short", write_buffer_size="4194304"), back(family("short", write_buffer_size="8388608"))
+
+
+def test_a_plan_for_a_dropped_column_family_is_not_executed_on_another_of_its_name(database: Watched) -> None:
+    database.add_column_family("short")
+    assert change(database, [OF_SHORT[0], CHANGE], [OF_SHORT[1], UNDO]) == ["applied"] * 2
+    replaced(database, "short")
+    revoke(database)
+    [error] = restored(database)["errors"]
+    assert error == "column_family short write_buffer_size=8388608: Column family 'short' is gone."
+    assert database.options.column_families["short"]["write_buffer_size"] == "67108864"
+    assert value(database) == "67108864", "the rest of the plan"
+
+
+def test_a_condition_on_a_dropped_column_family_says_nothing_of_another_of_its_name(database: Watched) -> None:
+    database.add_column_family("short")
+    assert change(database, [CHANGE], [back(UNDO["change"], when=("short", LEVEL0, 20))]) == ["applied"]
+    replaced(database, "short")
+    database.measurements.column_families["short"][LEVEL0] = 30
+    revoke(database)
+    assert restored(database)["errors"] == []
+    assert value(database) == "67108864"
+
+
+def test_a_new_plan_is_for_the_new_column_family(database: Watched) -> None:
+    database.add_column_family("short")
+    assert change(database, [OF_SHORT[0]], [OF_SHORT[1]]) == ["applied"]
+    replaced(database, "short")
+    assert change(database, [OF_SHORT[0]], [OF_SHORT[1]]) == ["applied"]
+    revoke(database)
+    assert restored(database)["errors"] == []
+    assert database.options.column_families["short"]["write_buffer_size"] == "8388608"
 
 
 # --- the restore at detach ------------------------------------------------------------------------------------------
@@ -194,13 +329,13 @@ def test_what_was_restored_is_not_given_back_again_at_close(database: Watched) -
     restored(database)
     database.options.thread_pools["low"] = 5  # the host's own doing
     database.close()
-    assert database.ended == [[]]
+    assert database.ended == [{}]
 
 
 def test_what_was_not_restored_is_given_back_at_close(database: Watched) -> None:
-    assert change(database, [threads("low", 6)], [back(threads("low", 1))]) == ["applied"]
+    assert change(database, [threads("low", 5), threads("low", 6)], [back(threads("low", 1))]) == ["applied"] * 2
     database.close()
-    assert database.ended == [[("thread_pool", "low", "threads")]]
+    assert database.ended == [{("thread_pool", "low", "threads"): "6"}], "as it was set last"
 
 
 class WithPools(FakeDatabase):

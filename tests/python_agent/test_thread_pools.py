@@ -91,6 +91,37 @@ def test_a_pool_that_is_set_to_what_it_has_is_adopted() -> None:
     assert pools.sizes(fresh=True)["low"] == 2, "its threads still run their jobs"
 
 
+def test_a_pool_is_given_back_where_it_is_as_it_was_left() -> None:
+    slow = SlowPools()
+    pools = ThreadPools(slow, slow.count)
+    pools.set("low", 6)
+    pools.give_back("low", 6, 4)
+    assert slow.limits["low"] == 4
+    assert pools.originals()["low"] == 4
+
+
+def test_a_pool_that_the_host_has_set_is_its_own() -> None:
+    slow = SlowPools()
+    pools = ThreadPools(slow, slow.count)
+    pools.set("low", 6)
+    slow.set_low_priority_background_threads(8)
+    pools.give_back("low", 6, 4)
+    assert slow.limits["low"] == 8
+    assert pools.originals()["low"] == 8, "the next lease leads back to that"
+
+
+def test_a_pool_that_another_lease_has_set_is_given_back_by_that() -> None:
+    slow = SlowPools()
+    pools = ThreadPools(slow, slow.count)
+    pools.set("low", 6)
+    pools.set("low", 8)
+    pools.give_back("low", 6, 4)
+    assert slow.limits["low"] == 8
+    assert pools.originals()["low"] == 4
+    pools.give_back("low", 8, 4)
+    assert slow.limits["low"] == 4
+
+
 @pytest.mark.parametrize("text", ["rocksdb:low\n", "python\n"])
 def test_threads_are_counted_by_their_names(tmp_path: Path, text: str) -> None:
     for number in range(3):

@@ -20,7 +20,7 @@ from tests.support.fake_agent import FakeAgent
 from tests.support.fake_database import FakeDatabase
 from tests.support.waiting import eventually
 
-LOOK_S = 6.0
+LOOK_S = 3.0
 #: Connects until its input ends, and says how often: closing at once, or keeping some hundreds for a moment.
 FLOOD = """
 import socket, sys, threading

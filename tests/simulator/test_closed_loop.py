@@ -31,12 +31,11 @@ def test_an_hour_of_the_daemon_costs_what_its_quarters_do() -> None:
     """5 s are promised, on one core (docs/simulator.md); that nothing grows with what was before is seen here."""
     found = []
     grows_with_the_work(lambda seconds: found.append(run(setup(), FIXED, seconds=seconds)), 900)
-    assert len(found[1].samples) == 3599
-    assert found[1].decision_count == 0
+    assert len(found[-1].samples) == 3599
+    assert found[-1].decision_count == 0
 
 
-@pytest.mark.parametrize("policy", [FIXED, ADOC], ids=["fixed", "adoc"])
-@pytest.mark.parametrize("workload", ["closed-loop", "burst"])
+@pytest.mark.parametrize(("workload", "policy"), [("closed-loop", FIXED), ("burst", ADOC)], ids=["fixed", "adoc"])
 def test_the_same_run_is_the_same_run(policy: Policy, workload: str) -> None:
     asked = SimulationRequest(workload=workload, seconds=600.0)
 
@@ -50,7 +49,7 @@ def test_the_same_run_is_the_same_run(policy: Policy, workload: str) -> None:
 @pytest.mark.parametrize("profile", PROFILES)
 def test_adoc_writes_more_and_waits_less_than_left_alone(profile: str) -> None:
     """What the paper reports of every device (adoc-fast23, 6.2), in direction, not in size."""
-    fixed, adoc = (run(setup(profile), policy, seconds=3600.0) for policy in (FIXED, ADOC))
+    fixed, adoc = (run(setup(profile), policy, seconds=1800.0) for policy in (FIXED, ADOC))
     assert adoc.writes > 1.2 * fixed.writes
     assert waited_s(adoc) < 0.95 * waited_s(fixed)
     assert {"adoc.level0", "adoc.memory"} <= {record.rule for record in adoc.decisions}

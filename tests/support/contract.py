@@ -12,6 +12,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import jsonschema_rs
 import yaml
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
@@ -71,12 +72,26 @@ def _validator(pointer: str) -> Draft202012Validator:
     return Draft202012Validator({"$ref": f"{_URI}#{pointer}"}, registry=_registry())
 
 
+@functools.cache
+def _quick_validator(pointer: str) -> jsonschema_rs.Draft202012Validator:
+    """Return what says yes or no about JSON, much faster than the other, which says why."""
+    known = jsonschema_rs.Registry([(_URI, document())])
+    return jsonschema_rs.Draft202012Validator({"$ref": f"{_URI}#{pointer}"}, registry=known)
+
+
+def is_a(schema: str, value: object) -> bool:
+    """Tell whether `value` is a `schema` (a name under components/schemas)."""
+    return _quick_validator(f"/components/schemas/{schema}").is_valid(value)
+
+
 def schema_errors(schema: str, value: object) -> str | None:
     """Say why `value` is not a `schema` (a name under components/schemas), or None when it is."""
     return _errors(f"/components/schemas/{schema}", value)
 
 
 def _errors(pointer: str, value: object) -> str | None:
+    if _quick_validator(pointer).is_valid(value):
+        return None
     error = best_match(_validator(pointer).iter_errors(value))
     if error is None:
         return None

@@ -229,7 +229,7 @@ class FakeDatabase:
         self.executed.append(change)
         return error
 
-    def end(self, changed: list[Name], originals: OptionState) -> None:
+    def end(self, changed: Mapping[Name, str], originals: OptionState) -> None:
         """See Database."""
 
     def _call(self, scope: str, targets: Mapping[Name, str]) -> str | None:

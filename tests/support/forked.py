@@ -17,13 +17,14 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import entry_points
 from pathlib import Path
 
-_PROCESSES = multiprocessing.get_context("forkserver")
-_PROCESSES.set_forkserver_preload(["tests.support.imported"])
+#: Processes that are forked from one that has imported all of adocd.
+PROCESSES = multiprocessing.get_context("forkserver")
+PROCESSES.set_forkserver_preload(["tests.support.imported"])
 #: How wide tables are.
 COLUMNS = "200"
 #: What is read by the linker, by the interpreter and while adocd is imported: the same for all that are forked.
-_READ_AT_START = re.compile("PYTHON|LD_|MALLOC_|COLUMNS|LINES|TERM|NO_COLOR|FORCE_COLOR|TZ|LANG|LC_")
-AT_START = {name: value for name, value in os.environ.items() if _READ_AT_START.match(name)} | {"COLUMNS": COLUMNS}
+_READ_AT_START = re.compile("PYTHON|LD_|MALLOC_|LINES|TERM|NO_COLOR|FORCE_COLOR|TZ|LANG|LC_")
+AT_START = {name: value for name, value in os.environ.items() if _READ_AT_START.match(name)}
 
 
 def possible(environment: Mapping[str, str]) -> bool:
@@ -45,7 +46,7 @@ class Forked:
         self, command: str, arguments: Sequence[str], environment: Mapping[str, str], out: Path, err: Path
     ) -> None:
         self.args = [command, *arguments]
-        self._process = _PROCESSES.Process(target=_run, args=(command, arguments, environment, out, err), daemon=True)
+        self._process = PROCESSES.Process(target=_run, args=(command, arguments, environment, out, err), daemon=True)
         self._process.start()
         assert self._process.pid is not None
         self.pid = self._process.pid
@@ -89,6 +90,9 @@ def _run(command: str, arguments: Sequence[str], environment: Mapping[str, str],
     for number, file in ((1, out), (2, err)):
         _redirect(number, os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND))
     sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w", buffering=1)  # noqa: SIM115 - to the end
+    from adocd.cli.show import console  # noqa: PLC0415 - only here all of adocd has been imported
+
+    console.width = int(environment["COLUMNS"])  # it has been found out when it was imported
     main_of(command)()
 
 

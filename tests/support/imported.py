@@ -8,11 +8,11 @@ import sys
 
 from fastapi import FastAPI
 
-from tests.support.forked import AT_START, main_of
+from tests.support.forked import AT_START, COLUMNS, main_of
 
 # What adocd finds out about its terminal when it is imported holds for every child.
 sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - to the end
-os.environ.update(AT_START)
+os.environ.update(AT_START, COLUMNS=COLUMNS)
 for command in ("adocd", "adocctl"):
     main_of(command)
 for package in ("adocd.cli", "adocd.daemon", "adocd.targets"):

@@ -69,6 +69,39 @@ def test_a_log_in_another_directory(program: Program, database: Path, tmp_path: 
     run(body())
 
 
+@pytest.mark.parametrize("named_after", ["{real}", "{real}/", "{given}", "{given}/"])
+def test_the_log_in_another_directory_has_the_path_as_the_program_wrote_it(tmp_path: Path, named_after: str) -> None:
+    """RocksDB turns each byte that is no letter into an underscore."""
+    real, logs = tmp_path / "dätä" / "db", tmp_path / "logs"
+    real.mkdir(parents=True)
+    logs.mkdir()
+    given = tmp_path / "link"
+    given.symlink_to(real.parent)
+    (real / "IDENTITY").write_text("identity")
+    (real / "OPTIONS-000005").write_text(f"[DBOptions]\n  db_log_dir={logs}\n")
+    with pytest.raises(NoDatabase, match=f"has no LOG .{logs}/.*_d__t___db_LOG"):
+        DirectoryPlace(given / "db").look()
+    written = named_after.format(real=real, given=given / "db").removeprefix("/").replace("ä", "__")
+    log = logs / (written.replace("/", "_") + "_LOG")
+    log.touch()
+    assert DirectoryPlace(given / "db").look().log_path == log
+
+
+def test_the_log_that_the_program_has_open_counts_where_its_name_does_not_tell(
+    program: Program, database: Path, tmp_path: Path
+) -> None:
+    """The program came to it by a link that nobody told adocd of; a LOG of an earlier open is there as well."""
+    (tmp_path / "link").symlink_to(tmp_path)
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    program.ask("open_plain", tmp_path / "link" / "db", f"db_log_dir={logs}")
+    (log,) = logs.iterdir()
+    assert "link" in log.name
+    assert DirectoryPlace(database).look().log_path == log
+    (logs / (str(database)[1:].replace("/", "_") + "_LOG")).touch()
+    assert DirectoryPlace(database).look().log_path == log
+
+
 # -- whether it is open
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
+from adocd.model.change import ColumnFamilyChange, RestoreStep
+from adocd.targets import agent as agents
 from adocd.targets.agent import Agent
 from adocd.targets.errors import Silent, Unreachable
 from adocd.targets.shared_connections import MOST_CHANGES, MOST_READS, MOST_WAITS, ConnectionPool
@@ -197,6 +200,41 @@ def test_100_databases_of_one_agent_are_read_at_once(tmp_path: Path) -> None:
         assert waits == [False] * 100
         waiting = [target for method, target, _ in agent.requests if target.partition("?")[0].endswith("/wait")]
         assert 0 < len(waiting) <= 2 * MOST_WAITS, "the others do not wait"
+        for target in targets:
+            await target.close()
+        await client.close()
+
+    with FakeAgent(tmp_path, databases) as agent:
+        asyncio.run(body(agent))
+
+
+def test_a_change_does_not_wait_long_for_those_of_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it was decided for would be over."""
+    monkeypatch.setattr(agents, "_CHANGE_PATIENCE_S", 0.2)
+    databases = [FakeDatabase(tmp_path / f"db{n}") for n in range(MOST_CHANGES + 1)]
+    change = ColumnFamilyChange("default", {"write_buffer_size": "33554432"})
+    back = RestoreStep(ColumnFamilyChange("default", {"write_buffer_size": "67108864"}))
+
+    async def body(agent: FakeAgent) -> None:
+        client = Agent(agent.socket_path)
+        _, listed = await client.listing()
+        targets = [client.target(database) for database in listed]
+        leases = [await target.hold_lease("me", LONG_S, None) for target in targets]
+        with contextlib.ExitStack() as held:
+            for database in databases:
+                held.enter_context(database.hold_changes())
+            sent = [
+                asyncio.create_task(target.change("me", lease.epoch, (change,), (back,)))
+                for target, lease in zip(targets, leases, strict=True)
+            ]
+            done, _ = await asyncio.wait(sent, return_when=asyncio.FIRST_COMPLETED, timeout=PATIENCE_S)
+            (late,) = done
+            with pytest.raises(Silent, match="was not sent"):
+                await late
+        answers = await asyncio.gather(*(each for each in sent if each is not late))
+        assert [step.outcome for (step,) in answers] == ["applied"] * MOST_CHANGES
+        changed = [target for method, target, _ in agent.requests if method == "PATCH"]
+        assert len(changed) == MOST_CHANGES
         for target in targets:
             await target.close()
         await client.close()

@@ -9,7 +9,6 @@ from fastapi import Depends, FastAPI, Query
 
 from adocd import __version__
 from adocd.api import caller, limits, problems
-from adocd.api.problems import ProblemError
 from adocd.api.rest import (
     audit,
     controllers,
@@ -17,6 +16,7 @@ from adocd.api.rest import (
     document,
     events,
     forget,
+    found,
     history,
     lint,
     operate,
@@ -31,12 +31,10 @@ from adocd.api.rest import (
 from adocd.api.rest.document import TargetId, errors
 from adocd.daemon.book.book import Book
 from adocd.daemon.book.tokens import TokenStore, tokens_path
-from adocd.daemon.control.target_loop import TargetLoop
 from adocd.daemon.fleet.fleet import Fleet
 from adocd.daemon.fleet.forgetting import closed
 from adocd.daemon.fleet.operators import Operators
 from adocd.daemon.fleet.several import Several
-from adocd.targets.names import no_such
 
 
 def make_app(fleet: Fleet, operators: Operators, web_secret: str | None = None) -> FastAPI:
@@ -54,11 +52,11 @@ def make_app(fleet: Fleet, operators: Operators, web_secret: str | None = None) 
     problems.install(app)
     _health(app, fleet, operators.book)
     _targets(app, fleet, operators.book)
-    find = functools.partial(_loop, fleet)
+    find = functools.partial(found.loop_of, fleet)
     turn = asyncio.Lock()
     policy.install(app, find, operators, turn)
     policies.install(app, Several(fleet, operators.book, operators), turn)
-    operate.install(app, find, operators)
+    operate.install(app, find, functools.partial(found.loop_or_kept, fleet, operators.book), operators, fleet.audit)
     audit.install(app, operators.book)
     forget.install(app, fleet, operators.book)
     lint.install(app, find, fleet.memory_of)
@@ -72,17 +70,6 @@ def make_app(fleet: Fleet, operators: Operators, web_secret: str | None = None) 
     vitals.install(app, fleet, operators.book)
     document.install(app)
     return app
-
-
-def _loop(fleet: Fleet, target: str) -> TargetLoop:
-    """Find a target by its id or a unique beginning of it; else ProblemError 404."""
-    found = [loop for loop in fleet.loops.values() if loop.id.startswith(target)]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        several = ", ".join(f"{loop.id} ({loop.path})" for loop in found)
-        raise ProblemError(404, f"more than one target has an id that begins with {target!r}: {several}")
-    raise ProblemError(404, no_such(target, ((loop.id, loop.path) for loop in fleet.loops.values())))
 
 
 def _health(app: FastAPI, fleet: Fleet, book: Book) -> None:
@@ -115,7 +102,7 @@ def _targets(app: FastAPI, fleet: Fleet, book: Book) -> None:
 
     @app.get("/v1/targets/{target}", summary="One target", responses=errors(404))
     async def target(target: TargetId) -> views.TargetDetailView:
-        return views.target_detail(_loop(fleet, target).status)
+        return views.target_detail(found.loop_of(fleet, target).status)
 
     @app.get("/v1/targets/{target}/samples", summary="Its samples, oldest first", responses=errors(404, 422))
     async def samples(
@@ -124,7 +111,7 @@ def _targets(app: FastAPI, fleet: Fleet, book: Book) -> None:
         limit: Annotated[int, Query(ge=1, le=1000, description="most samples to return; the oldest come first")] = 1000,
     ) -> views.SamplesView:
         """Poll with the last sequence number as `after`. Options and events are only in the target's last sample."""
-        return views.SamplesView(samples=_loop(fleet, target).remembered.samples.newer(after, limit))
+        return views.SamplesView(samples=found.loop_of(fleet, target).remembered.samples.newer(after, limit))
 
     @app.get("/v1/targets/{target}/decisions", summary="Its decisions, oldest first", responses=errors(404, 422))
     async def decisions(
@@ -136,7 +123,7 @@ def _targets(app: FastAPI, fleet: Fleet, book: Book) -> None:
         """Return the newest decisions, or those before or after one. A decision keeps its number for good."""
         meant = [
             record
-            for record in _loop(fleet, target).remembered.decisions
+            for record in found.loop_of(fleet, target).remembered.decisions
             if record.sequence > after and (before is None or record.sequence < before)
         ]
         records = meant[-limit:]

@@ -1,17 +1,23 @@
 """The route that forgets a closed database."""
 
-from fastapi import FastAPI
+from typing import Annotated
+
+from fastapi import FastAPI, Query
 from pydantic import BaseModel
 
 from adocd.api.caller import Caller
 from adocd.api.problems import ProblemError
+from adocd.api.rest import found
 from adocd.api.rest.document import TargetId, errors
 from adocd.api.rest.views import KeptView
 from adocd.daemon.book.book import Book
 from adocd.daemon.fleet.fleet import Fleet
 from adocd.daemon.fleet.forgetting import closed, forget
 from adocd.daemon.fleet.operators import CannotDo
-from adocd.targets.names import no_such
+
+OriginalsToo = Annotated[
+    bool, Query(description="forget the originals that are due to it, too: for a database that was deleted")
+]
 
 
 class ForgottenView(BaseModel):
@@ -28,17 +34,12 @@ def install(app: FastAPI, fleet: Fleet, book: Book) -> None:
         summary="Forget a closed database: its policy, pins, pause, decisions and figures",
         responses=errors(404, 409),
     )
-    async def forget_target(target: TargetId, who: Caller) -> ForgottenView:
+    async def forget_target(target: TargetId, who: Caller, originals: OriginalsToo = False) -> ForgottenView:
         """Refused while it is open, is observed by its directory, or is owed the originals of changed options."""
         known = {id_: loop.path for id_, loop in fleet.loops.items()}
         known |= {id_: kept.path for id_, kept in closed(fleet, book).items()}
-        found = [id_ for id_ in known if id_.startswith(target)]
-        if len(found) > 1:
-            several = ", ".join(f"{id_} ({known[id_]})" for id_ in found)
-            raise ProblemError(404, f"more than one target has an id that begins with {target!r}: {several}")
-        if not found:
-            raise ProblemError(404, no_such(target, known.items()))
+        meant = found.one_of(known, target)
         try:
-            return ForgottenView(forgotten=KeptView.of(await forget(fleet, book, found[0], who)))
+            return ForgottenView(forgotten=KeptView.of(await forget(fleet, book, meant, who, originals_too=originals)))
         except CannotDo as error:
             raise ProblemError(409, str(error)) from None

@@ -1,5 +1,6 @@
 """The operators' routes other than policies: overrides, pauses and restores, for one target or for all."""
 
+import logging
 from collections.abc import Callable
 from typing import Annotated
 
@@ -12,13 +13,17 @@ from adocd.api.rest.document import TargetId, errors
 from adocd.api.rest.matching import documented, encodable, matching
 from adocd.api.rest.views import RestoredView
 from adocd.daemon.book import overrides
+from adocd.daemon.book.audit import Audit
 from adocd.daemon.book.journal.records import Override
+from adocd.daemon.book.kept import KeptTarget
 from adocd.daemon.control.target_loop import TargetLoop
 from adocd.daemon.fleet.operators import CannotDo, NotUnderstood, Operators, OverrideRequest, PinState
 from adocd.daemon.fleet.quantities import Seconds, or_text
 from adocd.model.nearest import instead
 
+_log = logging.getLogger(__name__)
 Find = Callable[[str], TargetLoop]
+FindKept = Callable[[str], TargetLoop | KeptTarget]
 
 _FOREVER_S = 366 * 86400.0
 _WARNING = "why this would not survive a restart of the daemon yet"
@@ -112,7 +117,7 @@ class PausedView(BaseModel):
     """Who paused the law and why (null: it is not paused), and whether it was paused before."""
 
     paused: str | None
-    was_paused: bool
+    was_paused: bool = Field(description="of all targets: whether any was")
     warning: str | None = Field(default=None, description=_WARNING)
 
 
@@ -123,14 +128,14 @@ class RemovedView(BaseModel):
     warning: str | None = Field(default=None, description=_WARNING)
 
 
-def install(app: FastAPI, find: Find, operators: Operators) -> None:
-    """Add the routes."""
-    _overrides(app, find, operators)
+def install(app: FastAPI, find: Find, find_kept: FindKept, operators: Operators, audit: Audit) -> None:
+    """Add the routes; `find_kept` also finds closed databases of which something is kept."""
+    _overrides(app, find, find_kept, operators, audit)
     _pauses(app, find, operators)
     _restore(app, find, operators)
 
 
-def _overrides(app: FastAPI, find: Find, operators: Operators) -> None:
+def _overrides(app: FastAPI, find: Find, find_kept: FindKept, operators: Operators, audit: Audit) -> None:
     async def pin(loop: TargetLoop | None, option: str, body: OverrideBody, who: str) -> OverrideView:
         asked = OverrideRequest(option, body.column_family, body.value, body.for_s, body.reason, who)
         try:
@@ -140,21 +145,38 @@ def _overrides(app: FastAPI, find: Find, operators: Operators) -> None:
         except CannotDo as error:
             raise ProblemError(409, str(error)) from None
 
-    def unpin(loop: TargetLoop | None, option: str, column_family: str | None, who: str) -> RemovedView:
-        if not operators.unpin(loop, option, column_family, who):
-            of = "" if column_family is None else f" of column family {column_family}"
-            pins = operators.overrides_of(loop)
-            own = [pin.override for pin in pins if pin.override.target == (None if loop is None else loop.id)]
-            where = "for all targets" if loop is None else f"on {loop.path}"
+    def pins_of(place: TargetLoop | KeptTarget | None) -> tuple[PinState, ...]:
+        if not isinstance(place, KeptTarget):
+            return operators.overrides_of(place)
+        book = operators.book
+        pins = book.overrides_of(place.id)
+        return tuple(PinState(pin.override, book.remaining_s(pin), "the database is closed") for pin in pins)
+
+    def removed(place: TargetLoop | KeptTarget | None, option: str, column_family: str | None, who: str) -> bool:
+        if not isinstance(place, KeptTarget):
+            return operators.unpin(place, option, column_family, who)
+        was_pinned = operators.book.unpin(place.id, option, column_family)
+        if was_pinned:
+            sentence = f"{who} removed the pin of {option}{_of(column_family)}"
+            _log.info("%s: %s", place.path, sentence)
+            audit.note("unpin", who, sentence, target=place.id, path=place.path)
+        return was_pinned
+
+    def unpin(place: TargetLoop | KeptTarget | None, option: str, column_family: str | None, who: str) -> RemovedView:
+        if not removed(place, option, column_family, who):
+            of, id_ = _of(column_family), None if place is None else place.id
+            own = [pin.override for pin in pins_of(place) if pin.override.target == id_]
+            where = "for all targets" if place is None else f"on {place.path}"
             raise ProblemError(404, f"{option}{of} is not pinned {where}{_pinned_instead(option, own)}")
         return RemovedView(removed=True, warning=operators.not_durable)
 
-    def listed(loop: TargetLoop | None) -> OverridesView:
-        return OverridesView(overrides=[OverrideView.of(state) for state in operators.overrides_of(loop)])
+    def listed(place: TargetLoop | KeptTarget | None) -> OverridesView:
+        return OverridesView(overrides=[OverrideView.of(state) for state in pins_of(place)])
 
     @app.get("/v1/targets/{target}/overrides", summary="Its pins, and those for all targets", responses=errors(404))
     async def overrides_of_one(target: TargetId) -> OverridesView:
-        return listed(find(target))
+        """Return them also for a closed database of which something is kept."""
+        return listed(find_kept(target))
 
     @app.put("/v1/targets/{target}/overrides/{option}", summary="Pin an option", responses=errors(404, 409, 422))
     async def override(target: TargetId, option: Option, body: OverrideBody, who: Caller) -> OverrideView:
@@ -162,7 +184,8 @@ def _overrides(app: FastAPI, find: Find, operators: Operators) -> None:
 
     @app.delete("/v1/targets/{target}/overrides/{option}", summary="Remove a pin", responses=errors(404))
     async def remove(target: TargetId, option: Option, who: Caller, column_family: Family = None) -> RemovedView:
-        return unpin(find(target), option, column_family, who)
+        """Remove it also from a closed database of which something is kept."""
+        return unpin(find_kept(target), option, column_family, who)
 
     @app.get("/v1/overrides", summary="The pins for all targets", responses=errors())
     async def overrides_of_all() -> OverridesView:
@@ -177,6 +200,10 @@ def _overrides(app: FastAPI, find: Find, operators: Operators) -> None:
         return unpin(None, option, column_family, who)
 
 
+def _of(column_family: str | None) -> str:
+    return "" if column_family is None else f" of column family {column_family}"
+
+
 def _pinned_instead(option: str, own: list[Override]) -> str:
     """Name what is pinned there instead of this option, or of this column family's."""
     if any(pin.option == option for pin in own):
@@ -187,10 +214,15 @@ def _pinned_instead(option: str, own: list[Override]) -> str:
 
 def _pauses(app: FastAPI, find: Find, operators: Operators) -> None:
     def pause(loop: TargetLoop | None, reason: str, who: str) -> PausedView:
-        was_paused = loop is not None and loop.status.paused is not None
-        words = f"{who} paused it" + (f": {reason}" if reason else "")
-        operators.pause(loop, words, who)
-        return PausedView(paused=words, was_paused=was_paused, warning=operators.not_durable)
+        book, target = operators.book, None if loop is None else loop.id
+        was_paused = book.is_paused(target)
+        operators.pause(loop, f"{who} paused it" + (f": {reason}" if reason else ""), who)
+        in_force = book.pause_of(target)  # a restore stays one
+        return PausedView(
+            paused=None if in_force is None else in_force.reason,
+            was_paused=was_paused,
+            warning=operators.not_durable,
+        )
 
     @app.post(
         "/v1/targets/{target}/pause",

@@ -4,7 +4,8 @@ It checks every request and every WebSocket handshake in this order:
 
 1. Host must be a name of this machine that the operator has configured, or a name of loopback. Any other is a mistake
    or DNS rebinding, by which a foreign page reads from us through its visitor's browser.
-2. Origin, if a browser sends one, must be ours. Any other is a foreign page that tries to write.
+2. Origin, if a browser sends one, must be ours. Any other is a foreign page that tries to write. This stops pages, not
+   a server under our host name that has received our cookie (adocd.api.web.page.session).
 3. The routes of tokens are never allowed here, so a stolen token cannot be used to make another one.
 4. The holder is that of the token in `Authorization: Bearer`, else that of the page's cookie, else nobody.
 5. Reading needs any token, or none if the rules allow that; everything else needs a token to operate.

@@ -1,33 +1,170 @@
 """How much level 0 may hold in a flood, how the base level comes down again, and what is still owed and merged."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Set
+from dataclasses import dataclass, replace
+from typing import Self
 
+from adocd.controllers.tide.learned import NEARLY_ALL
 from adocd.controllers.tide.parameters import TideParameters
 from adocd.model.knob import Knob
 from adocd.model.levels import LevelTargets
+from adocd.model.options import LEVEL_COMPACTION
 from adocd.model.reading import owners_value
 from adocd.model.sample import ColumnFamilySample, Sample
 
+#: Share of the bound at which the gate opens.
+OPENS = 0.5
 #: Of the free space, of the soft limit of pending compaction bytes, and of the hard one.
 _FREE_SHARE, _SOFT_SHARE, _HARD_SHARE = 3, 2, 2
+#: The bound follows what is learned in steps of at least this factor, because each step is a SetOptions call, and down
+#: only after so many seconds: what neighbours want for a moment opens no gate. Where the soft limit holds the gate, it
+#: follows that more closely, because beyond it RocksDB delays writes.
+_BOUND_STEP, _GATE_STEP, _BOUND_DOWN_S = 1.3, 1.1, 10.0
 #: The base level comes down in steps of at least a fifth, or of any size where a quarter of the soft limit is pending.
 _STEP, _LITTLE_SHARE = 0.8, 4
 #: Debt that has not become less by a hundredth for so long does not become less, in s.
 _LESS, _CONSTANT_S = 0.99, 60.0
-#: Fewer files say nothing of the size of a file.
-_FILES_LEAST = 4
+#: Fewer files say nothing of the size of a file; and with fewer than this, most may be from before the flood.
+_FILES_LEAST, _FILES_KNOWN = 4, 40
 
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """What level 0 may hold: so many files of this size in bytes, which is what a flush added when it was set."""
+    """What level 0 may hold: so many files of this size in bytes, which is what a flush added when it was set.
+
+    Attributes:
+        files: with so many, level 0 is full.
+        file_bytes: the size of a file.
+        opens: with so many files, level 0 is merged.
+        kept: what a file has for each byte of its memtables, at most 1.
+
+    """
 
     files: int
     file_bytes: int
+    opens: int
+    kept: float = 1.0
+
+    def within(self, files: int) -> Self:
+        """Return it with no more files than that."""
+        files = min(self.files, files)
+        return replace(self, files=files, opens=min(self.opens, int(files * OPENS)))
+
+    def is_larger_than(self, other: "Bound") -> bool:
+        """Whether it has more files by a step, or no fewer ones and more bytes by a step."""
+        more_bytes = self.files * self.file_bytes > other.files * other.file_bytes * _BOUND_STEP
+        return self.files > other.files * _BOUND_STEP or (self.files >= other.files and more_bytes)
+
+    @property
+    def is_soft(self) -> bool:
+        """Whether the gate opens earlier than at half of it, for the soft limit."""
+        return self.opens < int(self.files * OPENS)
 
 
-NO_BOUND = Bound(0, 0)
+NO_BOUND = Bound(0, 0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class DiskFacts:
+    """What is known of the disks, and of how much of the clients' bytes reaches them.
+
+    Attributes:
+        device: what flushes and compactions may count on, in bytes/s; None if unknown.
+        free_bytes: the free space; None if unknown.
+        kept: what flushes write for each byte that clients write, at most 1.
+        is_merging: whether a merge out of level 0 may be running.
+
+    """
+
+    device: float | None
+    free_bytes: int | None
+    kept: float
+    is_merging: bool
+
+
+class Level0Bounds:
+    """How much level 0 of each column family in a flood may hold, in coarse steps."""
+
+    def __init__(self, parameters: TideParameters) -> None:
+        self._parameters = parameters
+        #: By the column families that were in a flood.
+        self.of: dict[str, Bound] = {}
+        #: For how long each one's bound has been too high.
+        self._too_high_s: dict[str, float] = {}
+        #: The space for its level 0 and merges in bytes, and what its files have for each byte of their memtables.
+        self._rooms: dict[str, int] = {}
+        self._kept: dict[str, float] = {}
+
+    def clear(self) -> None:
+        """Forget all of them."""
+        self.keep(frozenset())
+
+    def keep(self, names: Set[str]) -> None:
+        """Forget all other column families."""
+        known: tuple[dict[str, Bound] | dict[str, float] | dict[str, int], ...]
+        known = (self.of, self._too_high_s, self._rooms, self._kept)
+        for figures in known:
+            for name in figures.keys() - names:
+                del figures[name]
+
+    def follow(
+        self, cf: ColumnFamilySample, sample: Sample, memtable_bytes: int, disk: DiskFacts, *, may_grow: bool
+    ) -> None:
+        """Follow the largest backlog that the device, the disk and the owner allow.
+
+        `may_grow` False: whoever only makes way for others keeps its bound as long as that does, because each change
+        holds its own writes.
+        """
+        if sample.options.compaction_style(cf.name) != LEVEL_COMPACTION:
+            return  # Its gate is the owner's, and it may have no level below level 0.
+        size = self._file_bytes(cf, memtable_bytes, disk.kept)
+        most = most_bytes(
+            cf,
+            sample,
+            self._parameters,
+            device=disk.device,
+            room=self._room(cf, sample, disk),
+            sharers=len(self.of),
+        )
+        files = min(self._parameters.files_max, most // size)
+        wanted = Bound(files, size, _opens(cf, sample, files, size), min(1.0, size / memtable_bytes))
+        now = self.of[cf.name]
+        grows = wanted.is_larger_than(now) or (now.is_soft and wanted.opens > now.opens * _BOUND_STEP)
+        falls = now.is_larger_than(wanted) or (wanted.is_soft and wanted.opens * _GATE_STEP < now.opens)
+        too_high_s = self._too_high_s.get(cf.name, 0.0) + sample.interval_s if falls and not grows else 0.0
+        if (grows and (may_grow or now.files == 0)) or too_high_s >= _BOUND_DOWN_S:
+            self.of[cf.name], too_high_s = wanted, 0.0
+        self._too_high_s[cf.name] = too_high_s
+
+    def _file_bytes(self, cf: ColumnFamilySample, memtable_bytes: int, kept: float) -> int:
+        """Return the size of a file in level 0: a memtable, as far as it is not compressed.
+
+        Or more, because one flush may take several memtables. Smaller files count only where there are many of them:
+        a few may be of the owner's memtables, and a bound for those is too much for the files to come.
+        """
+        mean = 0
+        if cf.level_bytes is not None and cf.l0_files >= _FILES_LEAST:
+            mean = cf.level_bytes[0] // cf.l0_files
+            if cf.l0_files >= _FILES_KNOWN:
+                share = mean / memtable_bytes
+                self._kept[cf.name] = 1.0 if share > NEARLY_ALL else share
+        return max(1, mean, int(memtable_bytes * self._kept.get(cf.name, kept)))
+
+    def _room(self, cf: ColumnFamilySample, sample: Sample, disk: DiskFacts) -> int | None:
+        """Return the space for level 0 and its merges, in bytes; None if unknown.
+
+        What level 0 holds has been taken already. While a merge runs, what it has written takes space until its inputs
+        are gone: that makes the room no smaller.
+        """
+        if disk.free_bytes is None or cf.level_bytes is None:
+            return None
+        room, allowed = disk.free_bytes + cf.level_bytes[0], sample.allowance
+        if allowed is not None and allowed.space_bytes is not None:
+            room = min(room, allowed.space_bytes)
+        if disk.is_merging:
+            room = max(room, self._rooms.get(cf.name, room))
+        self._rooms[cf.name] = room
+        return room
 
 
 def levels_of(cf: ColumnFamilySample, sample: Sample, base_bytes: int, more_bytes: int = 0) -> LevelTargets | None:
@@ -51,36 +188,27 @@ def base_level_bytes(cf: ColumnFamilySample, sample: Sample) -> int:
     return 0 if levels is None else levels.sizes[levels.base]
 
 
-def file_bytes(cf: ColumnFamilySample, memtable_bytes: int) -> int:
-    """Return the size of a file in level 0: a memtable, or more, because one flush may take several."""
-    if cf.level_bytes is None or cf.l0_files < _FILES_LEAST:
-        return memtable_bytes
-    return max(memtable_bytes, cf.level_bytes[0] // cf.l0_files)
-
-
 def most_bytes(
     cf: ColumnFamilySample,
     sample: Sample,
     parameters: TideParameters,
     *,
     device: float | None,
-    free: int | None,
+    room: int | None,
     sharers: int,
 ) -> int:
     """Return the most bytes that this column family's level 0 may hold, one of `sharers` in a flood.
 
-    `device` is what flushes and compactions may count on in bytes/s, `free` the free space in bytes; None if unknown.
+    `device` is what flushes and compactions may count on in bytes/s, `room` the space for level 0 and its merges in
+    bytes; None if unknown.
     """
     allowed = sample.allowance
     part = 1.0 if allowed is None else max(allowed.device_share, allowed.fair_share)
     limits = [part * parameters.debt_max_bytes / sharers]
     if device is not None:
         limits.append(device * parameters.pay_back_s / 2 / sharers)
-    if free is not None and cf.level_bytes is not None:
-        # What level 0 holds has been taken already; its merge also writes what the base level holds.
-        room = free + cf.level_bytes[0]
-        if allowed is not None and allowed.space_bytes is not None:
-            room = min(room, allowed.space_bytes)
+    if room is not None:
+        # A merge also writes what the base level holds.
         limits.append(max(0.0, (room - base_level_bytes(cf, sample)) / _FREE_SHARE / sharers))
     if soft := owners_value(Knob.SOFT_PENDING_LIMIT, sample, cf.name):
         limits.append(soft / _SOFT_SHARE)
@@ -105,18 +233,66 @@ def _until_pending(cf: ColumnFamilySample, sample: Sample, most: int) -> int:
     return most if not is_too_much(most) else _bisected(0, most, is_too_much)
 
 
-def coming_down(wanted: int, cf: ColumnFamilySample, sample: Sample) -> int:
+def _opens(cf: ColumnFamilySample, sample: Sample, files: int, size: int) -> int:
+    """Return the files with which the gate opens: half of the bound, or fewer where more than the soft limit were due.
+
+    Once level 0 is due, RocksDB counts it, all of the base level, and what the two hand down to each level that is
+    full. Where even as many files as the owner's trigger are too much, fewer files would only mean more merges.
+    """
+    half = int(files * OPENS)
+    soft = owners_value(Knob.SOFT_PENDING_LIMIT, sample, cf.name) or 0
+    least = owners_value(Knob.LEVEL0_TRIGGER, sample, cf.name) or 1
+    base = max(files * size, owners_value(Knob.LEVEL_BASE_SIZE, sample, cf.name) or 0)
+    levels = levels_of(cf, sample, base)
+    if soft <= 0 or levels is None or least >= half:
+        return half
+
+    def is_too_much(level0_bytes: int) -> bool:
+        full = replace(levels, sizes=(level0_bytes, *levels.sizes[1:]))
+        return full.pending_bytes(is_l0_due=True) > soft
+
+    if not is_too_much(half * size) or is_too_much(least * size):
+        return half
+    return _bisected(least * size, half * size, is_too_much) // size
+
+
+def is_raised(cf: ColumnFamilySample, sample: Sample) -> bool:
+    """Whether the base level is larger than the owner's."""
+    owners = owners_value(Knob.LEVEL_BASE_SIZE, sample, cf.name)
+    return owners is not None and cf.options.max_bytes_for_level_base_bytes > owners
+
+
+def waits_for_base_level(cf: ColumnFamilySample, sample: Sample) -> bool:
+    """Whether the owner's trigger would make level 0 due before the base level, too large for that, has moved down.
+
+    The two together may be more than half of the soft limit. When the owner's base level is in force and nothing is due
+    under it, there is nothing to wait for.
+    """
+    trigger, base, soft = (
+        owners_value(knob, sample, cf.name) or 0
+        for knob in (Knob.LEVEL0_TRIGGER, Knob.LEVEL_BASE_SIZE, Knob.SOFT_PENDING_LIMIT)
+    )
+    levels = levels_of(cf, sample, base)
+    if soft <= 0 or levels is None or cf.l0_files < trigger:
+        return False
+    is_moved = not is_raised(cf, sample) and cf.pending_compaction_bytes <= base
+    return levels.pending_bytes(is_l0_due=True) > soft / _SOFT_SHARE and not is_moved
+
+
+def coming_down(wanted: int, cf: ColumnFamilySample, sample: Sample, trigger: int | None = None) -> int:
     """Return the next size of a base level on its way down to `wanted`, in bytes.
 
     What a flood has left in the base level is due in every level below as soon as the targets are the owner's: at once,
     that can be more pending bytes than the limits at which RocksDB delays and stops writes. So it comes down as far as
-    half of the soft limit allows, and further when that is paid.
+    half of the soft limit allows, and further when that is paid. `trigger` is level 0's if it is set at the same time;
+    level 0 counts where it is due under that, or under the one in force.
     """
     now = cf.options.max_bytes_for_level_base_bytes
     soft = owners_value(Knob.SOFT_PENDING_LIMIT, sample, cf.name) or 0
     if wanted >= now or soft <= 0 or cf.level_bytes is None:
         return wanted
-    is_l0_due = cf.l0_files >= (owners_value(Knob.LEVEL0_TRIGGER, sample, cf.name) or 0)
+    in_force = cf.options.level0_file_num_compaction_trigger
+    is_l0_due = cf.l0_files >= min(in_force, in_force if trigger is None else trigger)
 
     def is_enough(base: int) -> bool:
         levels = levels_of(cf, sample, base)
@@ -160,20 +336,40 @@ class Debt:
 
 
 class Merges:
-    """Merges out of level 0 that run, by job; the end of one that no event told is assumed after `most_s` seconds."""
+    """Merges out of level 0 that run. The end of one that no event told is assumed after `most_s` seconds.
+
+    The agents for Java and rocksdict tell of no compactions. There any that runs may be one, for as long.
+    """
 
     def __init__(self, most_s: float) -> None:
         self._most_s = most_s
-        self.running: dict[int, float] = {}
+        #: By job: the column family, if it was told, and the age in s.
+        self._running: dict[int, tuple[str | None, float]] = {}
+        self._are_told = False
+        #: For how long compactions have been running, in s.
+        self._busy_s = 0.0
 
     def observe(self, sample: Sample) -> None:
         """Take in a window's events."""
-        older = {job: age_s + sample.interval_s for job, age_s in self.running.items()}
-        self.running = {job: age_s for job, age_s in older.items() if age_s < self._most_s}
+        older = {job: (name, age_s + sample.interval_s) for job, (name, age_s) in self._running.items()}
+        self._running = {job: (name, age_s) for job, (name, age_s) in older.items() if age_s < self._most_s}
         for event in sample.events:
+            self._are_told |= event.kind in ("compaction_begin", "compaction_end")
             if event.kind == "compaction_begin" and event.base_level == 0 and event.job is not None:
-                self.running[event.job] = 0.0
+                self._running[event.job] = (event.column_family, 0.0)
             elif event.kind == "compaction_end" and event.job is not None:
-                self.running.pop(event.job, None)
+                self._running.pop(event.job, None)
+        self._busy_s = self._busy_s + sample.interval_s if sample.running_compactions else 0.0
         if not sample.running_compactions:
-            self.running.clear()
+            self._running.clear()
+
+    @property
+    def are_any(self) -> bool:
+        """Whether one may be running in any column family."""
+        return bool(self._running) if self._are_told else 0 < self._busy_s < self._most_s
+
+    def are_in(self, column_family: str) -> bool:
+        """Whether one may be running in this column family."""
+        if not self._are_told:
+            return self.are_any
+        return any(name in (column_family, None) for name, _ in self._running.values())

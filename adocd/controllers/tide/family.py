@@ -19,7 +19,8 @@ def is_held(cf: ColumnFamilySample) -> bool:
 
 def is_behind(cf: ColumnFamilySample) -> bool:
     """Whether RocksDB delays writes for its pending compactions."""
-    return 0 < cf.options.soft_pending_compaction_bytes_limit <= cf.pending_compaction_bytes
+    soft = cf.options.soft_pending_compaction_bytes_limit
+    return cf.options.compaction_holds_writes and 0 < soft <= cf.pending_compaction_bytes
 
 
 def is_pinned(knob: Knob, cf: ColumnFamilySample, sample: Sample) -> bool:

@@ -1,18 +1,23 @@
-"""Level 0's limits in a flood, and the slope on which writes slow down towards them. Pure."""
+"""Level 0's limits in a flood, the slope on which writes slow down towards them, and how both go at the ebb. Pure."""
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Self
 
-from adocd.controllers.tide.backlog import Bound, base_level_bytes, coming_down
+from adocd.controllers.tide.backlog import OPENS, Bound, base_level_bytes, coming_down, waits_for_base_level
+from adocd.controllers.tide.family import is_pinned
+from adocd.model.decision import Setting
 from adocd.model.knob import Knob
+from adocd.model.level0 import few_files
 from adocd.model.options import LEVEL_COMPACTION
-from adocd.model.reading import owners_value
+from adocd.model.reading import owners_value, value_now
 from adocd.model.sample import ColumnFamilySample, Sample
 
-#: Shares of the bound: where the gate opens, where writes slow down, and where they are as slow as what lasts.
-_OPENS, _SLOWS, _LASTS = 0.5, 0.6, 0.95
-#: Where reads matter: of the owner's slowdown, the files at which level 0 is merged.
-_MERGED_OF_SLOWDOWN = 0.6
+#: Shares of the bound: where writes slow down, and where they are as slow as what lasts.
+_SLOWS, _LASTS = 0.6, 0.95
+#: Where reads matter: the files at which level 0 is merged, of the owner's slowdown, and in owner's triggers.
+_MERGED_OF_SLOWDOWN, _MERGED_OF_TRIGGER = 0.6, 3
+_LIMITS = (Knob.LEVEL0_TRIGGER, Knob.LEVEL0_SLOWDOWN, Knob.LEVEL0_STOP)
 #: Of the device, what the lasting rate counts on.
 _DEVICE_SHARE = 0.95
 #: At the bound itself, of the rate that lasts.
@@ -51,19 +56,31 @@ class Level0Gate:
         owners = cls.of_owner(cf, sample)
         if sample.options.compaction_style(cf.name) != LEVEL_COMPACTION:
             return owners
-        most, opens, slows = bound.files, int(bound.files * _OPENS), int(bound.files * _SLOWS)
-        small = owners_value(Knob.MEMTABLE_SIZE, sample, cf.name) or bound.file_bytes
-        is_small = most * _OPENS <= owners.trigger or most * _SLOWS * bound.file_bytes <= owners.slowdown * small
-        if is_small:
-            base = max(owners.base_bytes, min(owners.trigger, most) * bound.file_bytes)
-            found = replace(owners, base_bytes=base)
-        elif is_read:
-            base = max(owners.base_bytes, min(most, owners.slowdown) * bound.file_bytes)
-            found = replace(owners, trigger=owners._merged_for_reads(cf, opens), base_bytes=base)
-        else:
-            base = max(owners.base_bytes, most * bound.file_bytes)
-            found = cls(opens, max(owners.slowdown, slows), max(owners.stop, most), base, most)
+        found = owners._as_far_as_pinned(
+            cf, sample, bound, lambda most: owners._flooded(cf, sample, most, is_read=is_read)
+        )
         return found._beside_what_is_there(cf, sample, keeps_slowdown=is_read)
+
+    def _flooded(self, cf: ColumnFamilySample, sample: Sample, bound: Bound, *, is_read: bool) -> Self:
+        """Return those for a bound, of the owner's."""
+        most, slows = bound.files, int(bound.files * _SLOWS)
+        # The owner's files are as compressed as those that come.
+        small = bound.kept * (owners_value(Knob.MEMTABLE_SIZE, sample, cf.name) or bound.file_bytes)
+        if most * OPENS <= self.trigger or most * _SLOWS * bound.file_bytes <= self.slowdown * small:
+            return replace(self, base_bytes=max(self.base_bytes, min(self.trigger, most) * bound.file_bytes))
+        if is_read:
+            base = max(self.base_bytes, min(most, self.slowdown) * bound.file_bytes)
+            # An owner's stop that is never reached is no end of a slope.
+            end = min(self.stop, max(most, 2 * self.slowdown))
+            return replace(self, trigger=self._merged_for_reads(cf, bound.opens), base_bytes=base, bound=end)
+        return replace(
+            self,
+            trigger=max(self.trigger, bound.opens),
+            slowdown=max(self.slowdown, slows),
+            stop=max(self.stop, most),
+            base_bytes=max(self.base_bytes, most * bound.file_bytes),
+            bound=most,
+        )
 
     @classmethod
     def put_off(cls, cf: ColumnFamilySample, sample: Sample, bound: Bound) -> Self:
@@ -74,14 +91,42 @@ class Level0Gate:
         owners = cls.of_owner(cf, sample)
         if sample.options.compaction_style(cf.name) != LEVEL_COMPACTION:
             return owners
-        slowdown, stop = max(owners.slowdown, int(bound.files * _SLOWS)), max(owners.stop, bound.files)
-        trigger = min(max(owners.trigger, int(bound.files * _OPENS)), slowdown)
-        found = cls(trigger, slowdown, stop, max(owners.base_bytes, bound.files * bound.file_bytes), stop)
+        found = owners._as_far_as_pinned(cf, sample, bound, owners._shut)
         return found._beside_what_is_there(cf, sample, keeps_slowdown=False)
 
+    def _shut(self, bound: Bound) -> Self:
+        """Return those with the gate alone shut, of the owner's."""
+        slowdown, stop = max(self.slowdown, int(bound.files * _SLOWS)), max(self.stop, bound.files)
+        trigger = min(max(self.trigger, bound.opens), slowdown)
+        base = max(self.base_bytes, bound.files * bound.file_bytes)
+        return replace(self, trigger=trigger, slowdown=slowdown, stop=stop, base_bytes=base, bound=stop)
+
+    def _as_far_as_pinned(
+        self, cf: ColumnFamilySample, sample: Sample, bound: Bound, found_for: Callable[[Bound], Self]
+    ) -> Self:
+        """Return those for the bound, or for one that fits into what an operator has pinned; else the owner's.
+
+        A guard refuses a gate above what is pinned. Then a large base level would only make the merge of each few files
+        write all of that level again.
+        """
+        found, pins = found_for(bound), _pins(cf, sample)
+        if pins is None:
+            return found
+        if found.trigger <= pins.least:
+            return found_for(pins.capped(bound))
+        trigger = self.trigger if pins.trigger is None else pins.trigger
+        slowdown = max(trigger, self.slowdown if pins.slowdown is None else pins.slowdown)
+        stop = max(slowdown, self.stop if pins.stop is None else pins.stop)
+        return replace(self, trigger=trigger, slowdown=slowdown, stop=stop, bound=stop)
+
     def _merged_for_reads(self, cf: ColumnFamilySample, opens: int) -> int:
-        """Return the files at which level 0 is merged where somebody reads; what is due already stays so."""
-        later = max(self.trigger, min(opens, int(self.slowdown * _MERGED_OF_SLOWDOWN)))
+        """Return the files at which level 0 is merged where somebody reads; what is due already stays so.
+
+        A slowdown that the owner has put far away, for bulk loads as it were, is no leave to let each read look into as
+        many files.
+        """
+        most = min(int(self.slowdown * _MERGED_OF_SLOWDOWN), self.trigger * _MERGED_OF_TRIGGER)
+        later = max(self.trigger, min(opens, most))
         is_due = cf.options.level0_file_num_compaction_trigger <= self.trigger and cf.l0_files >= later
         return self.trigger if is_due or cf.l0_files >= self.slowdown else later
 
@@ -93,7 +138,7 @@ class Level0Gate:
         """
         now = cf.options
         if cf.l0_files < self.slowdown:
-            return replace(self, base_bytes=coming_down(self.base_bytes, cf, sample))
+            return replace(self, base_bytes=coming_down(self.base_bytes, cf, sample, self.trigger))
         slowdown = now.level0_slowdown_writes_trigger if keeps_slowdown else 0
         return replace(
             self,
@@ -105,15 +150,67 @@ class Level0Gate:
     def slope(self, cf: ColumnFamilySample, sample: Sample, device: float, clients: float) -> float | None:
         """Return what level 0 allows all writers, in bytes/s; None before the slope begins.
 
-        `device` is what flushes and compactions can count on, `clients` what clients do at their peak, in bytes/s.
+        `device` is what flushes and compactions can count on, `clients` what clients do at their peak, both in bytes/s
+        that clients write. Who writes less than what lasts is not held back.
         """
         if cf.l0_files < self.slowdown or not cf.level_bytes:
             return None
         above = base_level_bytes(cf, sample) / max(1, cf.level_bytes[0])
         lasting = max(self.slowdown + 1, int(self.bound * _LASTS))
         room = max(0.0, (lasting - self.trigger) / max(1, self.trigger))
-        lasts = min(clients, _DEVICE_SHARE * device * room / (1 + above + room))
+        lasts = _DEVICE_SHARE * device * room / (1 + above + room)
         if cf.l0_files <= lasting:
-            return clients + (lasts - clients) * (cf.l0_files - self.slowdown) / (lasting - self.slowdown)
+            begins = max(clients, lasts)
+            return begins + (lasts - begins) * (cf.l0_files - self.slowdown) / (lasting - self.slowdown)
         beyond = min(1.0, (cf.l0_files - lasting) / max(1, self.bound - lasting))
         return lasts * (1 - (1 - _LEAST_SHARE) * beyond)
+
+
+@dataclass(frozen=True, slots=True)
+class _Pins:
+    """Level 0's limits that an operator has pinned, in files; None for one that is not."""
+
+    trigger: int | None
+    slowdown: int | None
+    stop: int | None
+
+    @property
+    def least(self) -> int:
+        """The lowest of them."""
+        return min(limit for limit in (self.trigger, self.slowdown, self.stop) if limit is not None)
+
+    def capped(self, bound: Bound) -> Bound:
+        """Return the bound below the slowdown and the stop that are pinned."""
+        if self.slowdown is not None:
+            bound = bound.within(int(self.slowdown / _SLOWS))
+        return bound if self.stop is None else bound.within(self.stop)
+
+
+def _pins(cf: ColumnFamilySample, sample: Sample) -> _Pins | None:
+    """Return what is pinned, as it is in force; None if nothing is."""
+    found = [value_now(knob, sample, cf.name) if is_pinned(knob, cf, sample) else None for knob in _LIMITS]
+    return None if found == [None] * len(_LIMITS) else _Pins(*found)
+
+
+def ebbing(cf: ColumnFamilySample, sample: Sample, *, is_merging: bool, is_constant: bool) -> Iterator[Setting]:
+    """Open the gate; the base level follows once level 0 is merged, so that it is merged only once.
+
+    While a merge out of level 0 runs, the gate stays: RocksDB would merge the files that came since within level 0.
+    What comes back last are base level and trigger, at the same time (adocd.model.level0); the trigger later where it
+    would make more due than half of the soft limit. `is_constant`: what is due does not become less, so nothing is won
+    by waiting.
+    """
+    trigger, slowdown, base = (
+        owners_value(knob, sample, cf.name)
+        for knob in (Knob.LEVEL0_TRIGGER, Knob.LEVEL0_SLOWDOWN, Knob.LEVEL_BASE_SIZE)
+    )
+    if trigger is None or base is None:
+        return
+    few = few_files(trigger, slowdown or 2 * trigger)
+    on_its_way = coming_down(base, cf, sample)
+    if cf.l0_files < few:
+        yield Setting(Knob.LEVEL_BASE_SIZE, on_its_way, cf.name)
+    if not is_merging:
+        half_way = min(few, max(trigger, cf.options.level0_file_num_compaction_trigger))
+        waits = on_its_way != base or (waits_for_base_level(cf, sample) and not is_constant)
+        yield Setting(Knob.LEVEL0_TRIGGER, trigger if cf.l0_files < few and not waits else half_way, cf.name)

@@ -1,12 +1,13 @@
 """Whether tide's floods pay: whole floods under the law against whole floods under the owner's options. Pure.
 
-A flood's cost is how long writers waited for each GiB that they wrote, from the first pressure until the database was
-calm again; so floods of different lengths compare, also those that clients end. A flood in which writers waited for
-less than 5 % of the time in which it pressed is fine, whatever the owner's options would have done: the ebb, in which
-nobody writes much, does not count. After two in a row that were not, the
-next flood is left to the owner's options, as a trial. If it cost less, by a fifth, the law rests for two more floods
-and tries again; each time it fails the rest doubles, up to 32 floods. If the trial cost as much or more, the law goes
-on, and there is no other trial for four floods, then eight, up to 32.
+A flood's cost is how long writers waited for each GiB that they wrote, from the first pressure until 5 s after the
+last; so floods of different lengths compare, also those that clients end. What they write between two moments of
+pressure counts for the owner's options as it does for the law, which goes on with its flood meanwhile. A flood in which
+writers waited for less than 5 % of the time in which it pressed is fine, whatever the owner's options would have done:
+the ebb, in which nobody writes much, does not count. After two in a row that were not, the next flood is left to the
+owner's options, as a trial. If it cost less, by a fifth, the law rests for two more floods and tries again; each time
+it fails the rest doubles, up to 32 floods. If the trial cost as much or more, the law goes on, and there is no other
+trial for four floods, then eight, up to 32.
 
 A flood that does not end is not judged before it does: to take back a bound of level 0 while it is full would stop
 writes (HAZARDS, level0_stop_writes_trigger). Source: ours.
@@ -35,10 +36,10 @@ class _Flood:
     waited_s: float = 0.0
     written_bytes: float = 0.0
 
-    def add(self, sample: Sample, *, presses: bool) -> None:
-        """Take in a window."""
+    def add(self, sample: Sample, pressed_s: float) -> None:
+        """Take in a window, and for how long it pressed."""
         waited = sample.stalled_fraction if sample.waited_fraction is None else sample.waited_fraction
-        self.seconds += sample.interval_s if presses else 0.0
+        self.seconds += pressed_s
         self.waited_s += (waited or 0.0) * sample.interval_s
         self.written_bytes += (sample.written_bytes_per_s or 0.0) * sample.interval_s
 
@@ -58,7 +59,8 @@ class JudgedFloods:
 
     def __init__(self) -> None:
         self._flood = _Flood()
-        self._over_s = 0.0
+        #: Since the flood was paid back, and since it pressed, in s.
+        self._over_s = self._unpressed_s = 0.0
         #: The last floods of the law in which writers waited, in a row.
         self._bad: list[_Flood] = []
         #: Floods that are still left to the owner's options, and those that still go without a trial.
@@ -71,10 +73,22 @@ class JudgedFloods:
         """Why this flood, or the next one, is left to the owner's options; None if it is the law's."""
         return self._words if self._rests else None
 
+    def interrupted(self) -> None:
+        """Forget the flood of which nobody saw the rest."""
+        self._flood, self._over_s, self._unpressed_s = _Flood(), 0.0, 0.0
+
     def observe(self, sample: Sample, *, is_flood: bool, presses: bool) -> None:
-        """Take in a window: in a flood until it is paid back, or not; and whether the flood pressed, or ebbed."""
+        """Take in a window: in a flood until it is paid back, or not; and whether the flood pressed, or ebbed.
+
+        A flood of the owner's is seen only while it presses: a pause from which it comes back is part of it.
+        """
+        pause_s, has_begun = self._unpressed_s, self._flood.seconds > 0
+        self._unpressed_s = 0.0 if presses else pause_s + sample.interval_s
+        if (presses or has_begun) and self._unpressed_s <= _OVER_S:
+            came_back = presses and has_begun and self._rests
+            pressed_s = sample.interval_s if presses else 0.0
+            self._flood.add(sample, pressed_s + pause_s if came_back else pressed_s)
         if is_flood:
-            self._flood.add(sample, presses=presses)
             self._over_s = 0.0
             return
         self._over_s += sample.interval_s

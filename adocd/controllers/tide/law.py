@@ -18,7 +18,11 @@ ComputeCompactionScore).
 In a flood the memory budget is taken at once, in memtables with a flush slot for each that waits, and merges are four
 threads wide. Clients write little when it is a tenth of their peak or 1/8 of the device for 5 s, or 1/6 of the device
 for a minute. Then all of level 0 becomes one merge. The base level returns after it, in steps where more would be due
-than half of the soft limit, and the rest when nothing is due, or what is due has not become less for a minute.
+than half of the soft limit, and the owner's trigger with it, or once level 1 has moved down, where level 0 would make
+that much due. The rest returns when nothing is due, or what is due has not become less for a minute.
+
+What clients write reaches the device smaller where values are compressed: a is what flushes write for each byte that
+clients write, at most 1, and 1 until it is known. Clients at w bytes/s count as a w there.
 
 The bound of level 0, shared among the column families that were in a flood, is the smallest of
 
@@ -27,34 +31,39 @@ The bound of level 0, shared among the column families that were in a flood, is 
     free space / 3               a merge needs its inputs' space again, and RocksDB cancels one that has not got it
     soft pending limit / 2       which counts it, and what level 1 holds
     hard pending limit / 2       what would be due in all levels if the owner's base level came back at once
-    files_max memtables
+    files_max files
 
-It is RocksDB's stop trigger meanwhile, unless the owner's is higher. Where it falls below what level 0 holds, the stop
-in force waits for the merge. The owner's slowdown and stop are never lowered. Rates in bytes/s, n in files per bound,
-g the room above the gate in gates, c what clients do, at its peak:
+A file is a memtable times a, or the mean of level 0's files if that is more, or if there are 40 of them. The free
+space is that from before the merge that runs, because what the merge reads goes when it ends. The gate opens below half
+of the bound where level 0, once it is due, would make more pending than the soft limit.
 
-    lasting    r = 0.95 device g / (1 + L1 / L0 + g)     level 0 grows by g while one gate is merged with level 1
-    slope      R = c + (r - c) x (n - 0.6) / 0.35        up to n = 0.95
-               R = r - 3/4 r x (n - 0.95) / 0.05         beyond that; never below 1 MiB/s, the guard's bound
+The bound is RocksDB's stop trigger meanwhile, unless the owner's is higher. Where it falls below what level 0 holds,
+the stop in force waits for the merge. The owner's slowdown and stop are never lowered. Where an operator has pinned one
+of level 0's limits below the gate, gate and base level are the owner's; a slowdown or stop that is pinned higher bounds
+the bound. Rates in bytes/s, n in files per bound, g the room above the gate in gates, c what clients do, at its peak,
+and at least r:
+
+    lasting    r = 0.95 device / a x g / (1 + L1 / L0 + g)   level 0 grows by g while one gate is merged with level 1
+    slope      R = c + (r - c) x (n - 0.6) / 0.35            up to n = 0.95
+               R = r - 3/4 r x (n - 0.95) / 0.05             beyond that; never below 1 MiB/s, the guard's bound
 
 The device's rate is learned: it is the most that flushes and compactions were seen to write together, and it comes down
 within minutes while a compaction runs and less is written. So a device that slows down, or has lost its burst credits,
-makes the bound and the lasting rate smaller. Where more is pending than the soft limit, the rate is left to
-RocksDB, which delays writes for that.
+makes the bound and the lasting rate smaller. Where more is pending than the soft limit, the rate is left to RocksDB,
+which delays writes for that; only a rate below the owner's is given back.
 
 Where anybody reads, level 0 keeps the owner's slowdown and stop, because a read looks into each file, and merges the
 owner's threads, because they take the device from reads. Then the files get larger, up to the memory budget, the gate
-opens at 0.6 of the owner's slowdown, and the base level is as large as level 0 at that slowdown, so that deeper levels
-are merged later, too. The slope is between the owner's slowdown and stop. What a flood has left in level 0 when readers
-come is merged at once; until then the owner's slowdown and stop wait, because they would hold writers meanwhile. Reads
-are counted by tickers, and matter for a minute after the last; without Statistics the law takes them for granted.
-
-With `limiter=true`, and a database that was opened with a rate limiter, flushes and compactions get what clients leave
-of the disks, also when all else is calm (adocd.controllers.tide.limiter). It is not the default, because RocksDB does
-not say whether a limiter tunes itself, and then adocd would not take its first change back; nor whether databases share
-it.
+opens at 0.6 of the owner's slowdown or three times the owner's trigger, whichever is less, and the base level is as
+large as level 0 at that slowdown, so that deeper levels are merged later, too. The slope is between the owner's
+slowdown and stop; it ends earlier where that stop is above the bound and twice that slowdown. What a flood has left in
+level 0 when readers come is merged at once; until then the owner's slowdown and stop wait, because they would hold
+writers meanwhile. Reads are counted by tickers, and matter for a minute after the last; without Statistics the law
+takes them for granted.
 
 Asked once a second, and also at once when a stall begins or ends and when memtables wait, where the agent tells that.
+After a time in which it was not asked it begins anew, with calm, or with the ebb where the base level is still above
+the owner's: meanwhile its values may have been given back.
 
 Other databases on the same disks: the daemon's arbiter allots each an allowance, and this law keeps to it.
 
@@ -68,48 +77,44 @@ Other databases on the same disks: the daemon's arbiter allots each an allowance
 - While a neighbour waits that uses less than its share, it flushes and merges with no more threads than `width`: what
   it has under way, the neighbour's requests queue behind.
 
-Under universal compaction, whose sorted runs have no base level to fill, only memory, flush slots, threads and, with
-`limiter=true`, the rate limiter are the law's; other styles are left alone, and so are column families whose owner has
-disabled compaction. Where the owner has several memtables merged in one flush, so many do not count as waiting. A
-memtable budget is not all of the memory: a wide merge reads ahead in each of its inputs. So where the owner has a
-compaction_readahead_size, it is lowered until that takes a quarter of the budget.
+Under universal compaction, whose sorted runs have no base level to fill, only memory, flush slots and threads are the
+law's; other styles are left alone, and so are column families whose owner has disabled compaction. Where the owner has
+several memtables merged in one flush, so many do not count as waiting. A memtable budget is not all of the memory: a
+wide merge reads ahead in each of its inputs. So where the owner has a compaction_readahead_size, it is lowered until
+that takes a quarter of the budget.
 
 The law judges itself by whole floods, and leaves some to the owner's options (adocd.controllers.tide.judged).
 
 Does harm to readers that come when a flood has just been taken in: until it is merged they look into a large level 0,
 for up to `pay_back_s`. What level 1 holds above the owner's base then moves down at leisure: that debt has no bound of
-its own. Not reachable: pace within a running merge without a rate limiter, and priorities of flushes on the device.
+its own. Not reachable: pace within a running merge, and priorities of flushes on the device.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import ClassVar
 
 from adocd.controllers.admitted import FLOOR_BYTES_PER_S, HeldRate, owners_rate, released
 from adocd.controllers.base import Controller, Needs, Parameters
 from adocd.controllers.settings import not_there_yet
-from adocd.controllers.tide import limiter
-from adocd.controllers.tide.backlog import NO_BOUND, Bound, Debt, Merges, coming_down, file_bytes, most_bytes
+from adocd.controllers.tide.backlog import NO_BOUND, Debt, DiskFacts, Level0Bounds, Merges, is_raised
 from adocd.controllers.tide.family import is_behind, is_governed, is_held, is_pinned
-from adocd.controllers.tide.gate import Level0Gate
+from adocd.controllers.tide.gate import Level0Gate, ebbing
 from adocd.controllers.tide.judged import JudgedFloods
-from adocd.controllers.tide.learned import Learned
+from adocd.controllers.tide.learned import KnownSizes, Learned
 from adocd.controllers.tide.memory import flood_memtables, owners_memtables, spare_bytes
 from adocd.controllers.tide.parameters import TideParameters
 from adocd.controllers.tide.regime import ADMITS, IN_FLOOD, MAY_END, REASONS, Regime
 from adocd.model.decision import Decision, Setting
 from adocd.model.in_words import exact_size
 from adocd.model.knob import Knob
-from adocd.model.level0 import few_files
+from adocd.model.memtables import is_written
 from adocd.model.options import LEVEL_COMPACTION
-from adocd.model.reading import owners_value
+from adocd.model.reading import owners_value, value_now
 from adocd.model.sample import ColumnFamilySample, Sample
 
 #: Clients are at the ebb below this share of their peak, or of the device, for so long; or below this one for longer.
 _EBB_OF_CLIENTS, _EBB_OF_DEVICE, _EBB_S = 1 / 10, 1 / 8, 5.0
 _SLACK_OF_DEVICE, _SLACK_S = 1 / 6, 60.0
-#: The bound follows what is learned in steps of at least this factor, because each step is a SetOptions call, and down
-#: only after so many seconds: what neighbours want for a moment opens no gate.
-_BOUND_STEP, _BOUND_DOWN_S = 1.3, 10.0
 _OF_FAMILY = (
     Knob.MEMTABLE_SIZE,
     Knob.MEMTABLE_NUMBER,
@@ -119,7 +124,7 @@ _OF_FAMILY = (
     Knob.LEVEL0_STOP,
 )
 _WIDTH = (Knob.BACKGROUND_JOBS, Knob.SUBCOMPACTIONS, Knob.COMPACTION_READAHEAD)
-_OF_DATABASE = frozenset({*_WIDTH, Knob.DELAYED_WRITE_RATE, Knob.RATE_LIMIT})
+_OF_DATABASE = frozenset({*_WIDTH, Knob.DELAYED_WRITE_RATE})
 #: Of the memory budget, what the readahead of a merge may take; and the least readahead that is set, in bytes.
 _READAHEAD_SHARE, _READAHEAD_LEAST = 4, 64 << 10
 
@@ -133,7 +138,6 @@ class Tide(Controller):
     period_s = 1.0
     knobs = frozenset(_OF_FAMILY) | _OF_DATABASE
     optional_knobs = _OF_DATABASE
-    switches: ClassVar[Mapping[Knob, str]] = {Knob.RATE_LIMIT: "limiter=false"}
     wakes = frozenset({"stall", "memtables_wait"})
     reads = frozenset({Knob.SOFT_PENDING_LIMIT, Knob.HARD_PENDING_LIMIT})
     needs = Needs(level_bytes=True, background_rates=True)
@@ -141,19 +145,18 @@ class Tide(Controller):
 
     def __init__(self, parameters: TideParameters) -> None:
         self._parameters = parameters
-        self._learned = Learned()
+        self._learned, self._sizes = Learned(), KnownSizes()
         self._judged = JudgedFloods()
+        #: When the last window ended, of those that this law was given.
+        self._seen_s: float | None = None
         self._rate = HeldRate()
-        self._limiter = limiter.Limiter() if parameters.limiter else None
-        withheld = frozenset[Knob]() if parameters.limiter else {Knob.RATE_LIMIT}
-        self.knobs, self.optional_knobs = type(self).knobs - withheld, type(self).optional_knobs - withheld
         self._regime = Regime.CALM
-        #: The column families that were in a flood, each with what level 0 may hold.
-        self._bounds: dict[str, Bound] = {}
+        #: What level 0 may hold, by the column families that were in a flood.
+        self._bounds = Level0Bounds(parameters)
         #: Those that were pressed themselves; the others only leave the disks to their neighbours.
         self._pressed: set[str] = set()
-        #: For how long each one's bound has been too high.
-        self._too_high_s: dict[str, float] = {}
+        #: Those, of all column families, that were written in this flood.
+        self._written: set[str] = set()
         self._quiet_s = self._slack_s = 0.0
         self._debt = Debt()
         self._is_read = False
@@ -163,8 +166,12 @@ class Tide(Controller):
 
     def step(self, sample: Sample) -> Decision | None:
         """Learn, choose the regime, and set what it needs."""
+        if not sample.follows(self._seen_s):
+            self._begin_anew(sample)
+        self._seen_s = sample.monotonic_s
         if not sample.column_families:
             return None
+        sample = self._sizes.filled(sample)
         self._learned.observe(sample)
         self._merges.observe(sample)
         self._is_read = self._learned.reads_matter(self._parameters.reads_share)
@@ -173,50 +180,59 @@ class Tide(Controller):
         is_ours, is_left = was in IN_FLOOD and self._regime is not Regime.CALM, self._is_left(sample)
         self._judged.observe(sample, is_flood=is_ours or is_left, presses=was in ADMITS or is_left)
         self.declined = self._judged.rests if self._regime is Regime.CALM else None
-        settings = not_there_yet(self._wanted(sample), sample)
-        if not any(map(is_behind, sample.column_families)):
-            settings += self._rate.settings(sample, self._admitted(sample))
-        limit = self._limit(sample)
-        if settings:
-            return Decision(settings + limit, self._signal(sample), f"tide.{self._regime}", REASONS[self._regime])
-        if not limit:
+        settings = not_there_yet(self._wanted(sample), sample) + self._rates(sample)
+        if not settings:
             return None
-        is_owners = limit[0].value == owners_value(Knob.RATE_LIMIT, sample)
-        reason = limiter.GIVES_BACK if is_owners else limiter.LEAVES
-        return Decision(limit, self._signal(sample), f"tide.{limiter.RULE}", reason)
+        return Decision(settings, self._signal(sample), f"tide.{self._regime}", REASONS[self._regime])
+
+    def _begin_anew(self, sample: Sample) -> None:
+        """Forget a flood from before a pause: an operator's, a restore, a lease that lapsed.
+
+        What is still the law's goes as at an ebb: level 1 may hold more than can be due at once.
+        """
+        self._rate, self._merges = HeldRate(), Merges(2 * self._parameters.pay_back_s)
+        self._learned.interrupted()
+        self._judged.interrupted()
+        self._forget_flood()
+        left = [cf.name for cf in sample.column_families if is_governed(cf, sample) and is_raised(cf, sample)]
+        self._bounds.of.update(dict.fromkeys(left, NO_BOUND))
+        self._regime = Regime.EBB if left else Regime.CALM
+
+    def _forget_flood(self) -> None:
+        self._bounds.clear()
+        self._pressed.clear()
+        self._written.clear()
+        self._quiet_s = self._slack_s = 0.0
+        self._debt = Debt()
 
     # -- regimes
 
     def _next(self, sample: Sample) -> Regime:
         if self._regime is Regime.CALM:
-            self._bounds.clear()
-            self._pressed.clear()
+            self._forget_flood()
         families = {cf.name for cf in sample.column_families if is_governed(cf, sample)}
         pressed = {cf.name for cf in sample.column_families if cf.name in families and self._is_pressed(cf, sample)}
         self._pressed = (self._pressed | pressed) & families
         yields = sample.allowance is not None and sample.allowance.is_scarce and not self._is_read
         for name in families if yields else pressed:
-            self._bounds.setdefault(name, NO_BOUND)
-        for name in self._bounds.keys() - families:
-            del self._bounds[name]
-        self._spare_bytes = spare_bytes(sample, self._pressed, self._parameters)
+            self._bounds.of.setdefault(name, NO_BOUND)
+        self._bounds.keep(families)
+        self._written |= {cf.name for cf in sample.column_families if is_written(cf)}
+        self._spare_bytes = spare_bytes(sample, self._pressed, self._parameters, self._written)
         if self._regime is Regime.CALM:
             if self._judged.rests:
-                self._bounds.clear()
-                self._pressed.clear()
-            if not self._bounds:
+                self._forget_flood()
+            if not self._bounds.of:
                 return Regime.CALM
-            self._quiet_s = self._slack_s = 0.0
         is_quiet = self._is_quiet(sample)
         if (is_quiet or (self._regime in MAY_END and not pressed)) and not yields:
             return Regime.CALM if self._is_paid(sample) else Regime.EBB
         if is_quiet:
             self._pressed.clear()  # its merges wait for the neighbours; memory and threads it does not need
         self._debt = Debt()
-        if not self._pressed:
-            self._bound(sample)
-            return Regime.YIELD
         self._bound(sample)
+        if not self._pressed:
+            return Regime.YIELD
         gates = [(cf, self._gate(cf, sample)) for cf in self._flooded(sample)]
         return Regime.BRIM if any(cf.l0_files >= gate.slowdown for cf, gate in gates) else Regime.FLOOD
 
@@ -228,15 +244,16 @@ class Tide(Controller):
 
     def _is_pressed(self, cf: ColumnFamilySample, sample: Sample) -> bool:
         trigger = owners_value(Knob.LEVEL0_TRIGGER, sample, cf.name) or 0
-        collects = cf.name in self._bounds and cf.name not in self._pressed  # then its files are our doing
+        collects = cf.name in self._bounds.of and cf.name not in self._pressed  # then its files are our doing
         return is_held(cf) or (0 < 2 * trigger <= cf.l0_files and not collects)
 
     def _is_quiet(self, sample: Sample) -> bool:
         """Whether clients have written little for some seconds."""
         learned = self._learned
-        enough = max(_EBB_OF_CLIENTS * (learned.clients or 0.0), _EBB_OF_DEVICE * (learned.device or 0.0))
+        device = (learned.device or 0.0) / learned.kept  # in bytes as clients write them
+        enough = max(_EBB_OF_CLIENTS * (learned.clients or 0.0), _EBB_OF_DEVICE * device)
         waits = sample.condition != "normal" or any(map(is_held, sample.column_families))
-        slack = max(enough, _SLACK_OF_DEVICE * (learned.device or 0.0))
+        slack = max(enough, _SLACK_OF_DEVICE * device)
         self._quiet_s = 0.0 if learned.writes > enough or waits else self._quiet_s + sample.interval_s
         self._slack_s = 0.0 if learned.writes > slack or waits else self._slack_s + sample.interval_s
         return self._quiet_s >= _EBB_S or self._slack_s >= _SLACK_S
@@ -263,29 +280,17 @@ class Tide(Controller):
         return is_base and cf.l0_files <= max(1, trigger)
 
     def _flooded(self, sample: Sample) -> list[ColumnFamilySample]:
-        return [cf for cf in sample.column_families if cf.name in self._bounds]
+        return [cf for cf in sample.column_families if cf.name in self._bounds.of]
 
     # -- the bound of level 0
 
     def _bound(self, sample: Sample) -> None:
-        """Follow the largest backlog that the device, the disk and the owner allow, in coarse steps."""
+        """Follow the largest backlog that the device, the disk and the owner allow."""
+        learned = self._learned
+        disk = DiskFacts(self._device(sample), learned.free_bytes, learned.kept, is_merging=self._merges.are_any)
         for cf in self._flooded(sample):
-            most = most_bytes(
-                cf,
-                sample,
-                self._parameters,
-                device=self._device(sample),
-                free=self._learned.free_bytes,
-                sharers=len(self._bounds),
-            )
-            size = file_bytes(cf, self._memtables(cf, sample)[0])
-            files, now = min(self._parameters.files_max, most // size), self._bounds[cf.name].files
-            too_high_s = self._too_high_s.get(cf.name, 0.0) + sample.interval_s if files < now / _BOUND_STEP else 0.0
-            # Whoever only makes way for others keeps its bound as long as that does: each change holds its own writes.
-            grows = files > now * _BOUND_STEP and (cf.name in self._pressed or now == 0)
-            if grows or too_high_s >= _BOUND_DOWN_S:
-                self._bounds[cf.name], too_high_s = Bound(files, size), 0.0
-            self._too_high_s[cf.name] = too_high_s
+            memtable_bytes, may_grow = self._memtables(cf, sample)[0], cf.name in self._pressed
+            self._bounds.follow(cf, sample, memtable_bytes, disk, may_grow=may_grow)
 
     def _device(self, sample: Sample) -> float | None:
         """Return what flushes and compactions may count on, in bytes/s: what was seen, or the share of it.
@@ -298,7 +303,7 @@ class Tide(Controller):
         return max(allowance.device_bytes_per_s, (seen or 0.0) * max(allowance.device_share, allowance.fair_share))
 
     def _gate(self, cf: ColumnFamilySample, sample: Sample) -> Level0Gate:
-        bound = self._bounds.get(cf.name, NO_BOUND)
+        bound = self._bounds.of.get(cf.name, NO_BOUND)
         if cf.name not in self._pressed and not self._is_read:
             return Level0Gate.put_off(cf, sample, bound)
         return Level0Gate.in_flood(cf, sample, bound, is_read=self._is_read)
@@ -310,8 +315,14 @@ class Tide(Controller):
             yield from self._owners(sample)
             return
         yield from self._threads(sample) if self._pressed else self._owners_threads(sample)
-        for cf in self._flooded(sample):
-            yield from self._ebbing(cf, sample) if self._regime is Regime.EBB else self._flooding(cf, sample)
+        is_constant = self._debt.is_constant
+        for cf in sample.column_families:
+            if cf.name not in self._bounds.of:  # or not any more, because its owner has disabled compaction
+                yield from released(_OF_FAMILY, cf, sample)
+            elif self._regime is Regime.EBB:
+                yield from ebbing(cf, sample, is_merging=self._merges.are_in(cf.name), is_constant=is_constant)
+            else:
+                yield from self._flooding(cf, sample)
 
     def _threads(self, sample: Sample) -> Iterator[Setting]:
         """Take flush slots and wide merges, unless that would take the device from reads or from a neighbour."""
@@ -357,27 +368,6 @@ class Tide(Controller):
         }
         yield from (Setting(knob, value, cf.name) for knob, value in values.items())
 
-    def _ebbing(self, cf: ColumnFamilySample, sample: Sample) -> Iterator[Setting]:
-        """Open the gate; the base level follows once level 0 is merged, so that it is merged only once.
-
-        While a merge out of level 0 runs, the gate stays: RocksDB would merge the files that came since within level 0.
-        What comes back last are base level and trigger, at the same time (adocd.model.level0).
-        """
-        trigger, slowdown, base = (
-            owners_value(knob, sample, cf.name)
-            for knob in (Knob.LEVEL0_TRIGGER, Knob.LEVEL0_SLOWDOWN, Knob.LEVEL_BASE_SIZE)
-        )
-        if trigger is None or base is None:
-            return
-        few = few_files(trigger, slowdown or 2 * trigger)
-        on_its_way = coming_down(base, cf, sample)
-        if cf.l0_files < few:
-            yield Setting(Knob.LEVEL_BASE_SIZE, on_its_way, cf.name)
-        if not self._merges.running:
-            half_way = min(few, max(trigger, cf.options.level0_file_num_compaction_trigger))
-            is_back = cf.l0_files < few and on_its_way == base
-            yield Setting(Knob.LEVEL0_TRIGGER, trigger if is_back else half_way, cf.name)
-
     def _memtables(self, cf: ColumnFamilySample, sample: Sample) -> tuple[int, int]:
         """Return the size in bytes and the number of memtables."""
         if cf.name not in self._pressed:
@@ -386,29 +376,35 @@ class Tide(Controller):
 
     # -- admission
 
+    def _rates(self, sample: Sample) -> tuple[Setting, ...]:
+        """Hold the rate in a flood, and otherwise give the owner's back.
+
+        Where more is pending than the soft limit, RocksDB delays writes for that, and finds the rate by itself, as with
+        the owner's. Only a lower one, which the law has left, would be in its way.
+        """
+        if self._regime not in ADMITS:
+            return self._rate.settings(sample, None)
+        if not any(map(is_behind, sample.column_families)):
+            return self._rate.settings(sample, self._admitted(sample))
+        now, owners = value_now(Knob.DELAYED_WRITE_RATE, sample), owners_rate(sample)
+        is_lower = now is not None and owners is not None and now < owners
+        return self._rate.settings(sample, None) if is_lower else ()
+
     def _admitted(self, sample: Sample) -> int | None:
         """Return the rate at which RocksDB delays writes, in bytes/s, set before it does; None for the owner's."""
         flooded = [cf for cf in self._flooded(sample) if sample.options.compaction_style(cf.name) == LEVEL_COMPACTION]
         clients = self._learned.clients
-        if self._regime not in ADMITS or clients is None or not flooded:
+        if clients is None or not flooded:
             return None
         return max(FLOOR_BYTES_PER_S, int(min(self._allowed(cf, sample, clients) for cf in flooded)))
 
     def _allowed(self, cf: ColumnFamilySample, sample: Sample, clients: float) -> float:
         """Return what this column family's level 0 allows all writers, in bytes/s."""
-        device = self._device(sample)
-        slope = None if device is None else self._gate(cf, sample).slope(cf, sample, device, clients)
+        device, kept = self._device(sample), self._learned.kept
+        slope = None if device is None else self._gate(cf, sample).slope(cf, sample, device / kept, clients)
         # Before the slope RocksDB delays only when the last memtable fills: then flushes say what lasts.
-        before = max(clients / 2, self._learned.flushes or clients, owners_rate(sample) or 0)
+        before = max(clients / 2, (self._learned.flushes or 0.0) / kept or clients, owners_rate(sample) or 0)
         return before if slope is None else slope
-
-    def _limit(self, sample: Sample) -> tuple[Setting, ...]:
-        """Return the setting of the rate limiter; none where it stays, or is not ours to turn."""
-        if self._limiter is None:
-            return ()
-        is_at_work = self._is_read and self.declined is None
-        rate = self._limiter.rate(sample, self._learned, self._device(sample), is_at_work=is_at_work)
-        return () if rate is None else (Setting(Knob.RATE_LIMIT, rate),)
 
     def _signal(self, sample: Sample) -> str:
         flooded = self._flooded(sample) or list(sample.column_families)

@@ -1,12 +1,10 @@
 """What tide learns of the machine and of the clients from the samples."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from adocd.controllers.reads import reads_per_s
-from adocd.model.knob import Knob
-from adocd.model.reading import owners_value, value_now
-from adocd.model.sample import Sample
+from adocd.model.sample import ColumnFamilySample, Sample
 
 #: Time constants in seconds: of a rate, of the device where it is slower than known, of the clients' peak.
 _SMOOTHING_S, _SLOWER_S, _PEAK_S = 3.0, 60.0, 300.0
@@ -16,12 +14,15 @@ _SILENT_S, _LONG_S = 2.0, 30.0
 _READ_FOR_S = 60.0
 #: A compaction that writes less of what it reads drops most of it.
 _KEPT_LEAST = 0.5
-#: Flushes and compactions that write this share of our lowest rate limit in the last seconds are held by it.
-_LIMITED_FROM, _LIMITED_FOR_S = 0.7, 10.0
-#: The device is known after so many seconds of compactions.
-_KNOWN_AFTER_S = 5.0
 #: What is known of reads stays known for so long without tickers, in s: one sample without them says nothing.
 _KNOWN_FOR_S = 10.0
+#: What flushes keep is taken over so many written bytes, at whose end memtables hold nearly as much as at the begin,
+#: to this share of them; each such span is half of the mean, as in `cockroach`. The least that is believed.
+_SPAN_BYTES, _SPAN_HELD, _SPAN_SHARE, _KEPT_FLUSHED_LEAST = 1 << 30, 1 / 16, 1 / 2, 1 / 100
+#: Files that have more than this share of what was written are not compressed: blocks and keys account for the rest.
+NEARLY_ALL = 0.9
+#: Sizes of levels that are not reported stay known for so long, in s.
+_SIZES_FOR_S = 60.0
 
 
 @dataclass(slots=True)
@@ -36,6 +37,71 @@ class Mean:
         share = 1.0 if self.value is None else -math.expm1(-seconds / self.constant_s)
         self.value = value if self.value is None else self.value + (value - self.value) * share
         return self.value
+
+
+class KeptShare:
+    """What flushes write to files for each byte that clients write: less where values are compressed or overwritten.
+
+    The device's rate is of bytes in files, the clients' of bytes as they write them.
+    """
+
+    def __init__(self) -> None:
+        #: At most 1; 1 until it is known.
+        self.share = 1.0
+        self._is_known = False
+        self._written = self._flushed = 0.0
+        #: What memtables held when the span began, in bytes; None before.
+        self._held: int | None = None
+
+    def begin_anew(self) -> None:
+        """Begin another span."""
+        self._written, self._flushed, self._held = 0.0, 0.0, None
+
+    def observe(self, sample: Sample) -> None:
+        """Take in a window."""
+        written, flushed = sample.written_bytes_per_s, sample.flushed_bytes_per_s
+        held = sum(cf.memtables_bytes for cf in sample.column_families)
+        if written is None or flushed is None:
+            self.begin_anew()
+            return
+        if self._held is None:
+            self._held = held  # what came before this window's end is in neither
+            return
+        self._written += written * sample.interval_s
+        self._flushed += flushed * sample.interval_s
+        more = held - self._held  # in memtables, so not flushed yet
+        came = self._written - more
+        if came < _SPAN_BYTES or abs(more) > _SPAN_HELD * came:
+            return
+        now = min(1.0, max(_KEPT_FLUSHED_LEAST, self._flushed / came))
+        self.share = self.share + (now - self.share) * _SPAN_SHARE if self._is_known else now
+        self._is_known = True
+        self._written, self._flushed, self._held = 0.0, 0.0, held
+
+
+class KnownSizes:
+    """The sizes of levels as they were known last: rocksdict's agent reports none while there are many files."""
+
+    def __init__(self) -> None:
+        #: By column family: the last sample of it that had them, and when that was.
+        self._known: dict[str, tuple[ColumnFamilySample, float]] = {}
+
+    def filled(self, sample: Sample) -> Sample:
+        """Return the sample with the sizes that it lacks, if they were known a moment ago."""
+        reported = {cf.name: (cf, sample.monotonic_s) for cf in sample.column_families if cf.level_bytes is not None}
+        names = {cf.name for cf in sample.column_families}
+        self._known = {name: known for name, known in self._known.items() if name in names} | reported
+        if len(reported) == len(names):
+            return sample
+        families = tuple(self._filled(cf, sample.monotonic_s) for cf in sample.column_families)
+        return replace(sample, column_families=families)
+
+    def _filled(self, cf: ColumnFamilySample, now_s: float) -> ColumnFamilySample:
+        known, known_s = self._known.get(cf.name, (cf, now_s))
+        if cf.level_bytes is not None or known.level_bytes is None or now_s - known_s > _SIZES_FOR_S:
+            return cf
+        size = known.level_bytes[0] // known.l0_files if known.l0_files else cf.options.write_buffer_size_bytes
+        return replace(cf, level_bytes=(size * cf.l0_files, *known.level_bytes[1:]))
 
 
 class Learned:
@@ -58,13 +124,10 @@ class Learned:
         self.clients: float | None = None
         self.flushes: float | None = None
         self.free_bytes: int | None = None
+        self._kept = KeptShare()
         #: Bytes and seconds since a compaction's bytes were counted last; and whether that takes long.
         self._uncounted_bytes = self._uncounted_s = 0.0
         self._counts_rarely = False
-        #: Our rate limits of the last seconds, infinite for the owner's, with their age in s; and for how long
-        #: compactions ran without being held by one.
-        self._limits: list[tuple[float, float]] = []
-        self._merged_s = 0.0
         #: What compactions read and write.
         self._merging, self._merged = Mean(_SMOOTHING_S), Mean(_SMOOTHING_S)
         self._background, self._writes, self._flushing = Mean(_SMOOTHING_S), Mean(_SMOOTHING_S), Mean(_SMOOTHING_S)
@@ -80,13 +143,18 @@ class Learned:
         return self._writes.value or 0.0
 
     @property
-    def knows_device(self) -> bool:
-        """Whether compactions ran for long enough without being held by a rate limit of ours."""
-        return self._merged_s >= _KNOWN_AFTER_S
+    def kept(self) -> float:
+        """What flushes write for each byte that clients write, at most 1; 1 until it is known."""
+        return 1.0 if self._kept.share > NEARLY_ALL else self._kept.share
+
+    def interrupted(self) -> None:
+        """Begin anew what must not span a pause."""
+        self._kept.begin_anew()
 
     def observe(self, sample: Sample) -> None:
         """Take in a sample."""
         seconds = sample.interval_s
+        self._kept.observe(sample)
         self._unread_s += seconds
         if sample.surroundings is not None and sample.surroundings.free_bytes is not None:
             self.free_bytes = sample.surroundings.free_bytes
@@ -110,7 +178,6 @@ class Learned:
         rates = (sample.flush_written_bytes_per_s, sample.compaction_written_bytes_per_s)
         if None in rates:
             return
-        self._observe_limit(sample)
         self._uncounted_bytes += sum(rate or 0.0 for rate in rates) * sample.interval_s
         merging = self._merging.add(sample.compaction_read_bytes_per_s or 0.0, sample.interval_s)
         drops = self._merged.add(rates[1] or 0.0, sample.interval_s) < _KEPT_LEAST * merging
@@ -122,27 +189,12 @@ class Learned:
                 return
         seconds = self._uncounted_s
         now = self._background.add(self._uncounted_bytes / seconds, seconds)
-        is_limited = now >= _LIMITED_FROM * self._least_limit()
-        if sample.running_compactions and not is_limited:
-            self._merged_s += seconds
         self._uncounted_bytes = self._uncounted_s = 0.0
         self._counts_rarely = False
         if self.device is None or now > self.device:
             self.device = now
-        elif sample.running_compactions and not drops and not is_limited:
+        elif sample.running_compactions and not drops:
             self.device += (now - self.device) * -math.expm1(-seconds / _SLOWER_S)
-
-    def _observe_limit(self, sample: Sample) -> None:
-        limit, owners = value_now(Knob.RATE_LIMIT, sample), owners_value(Knob.RATE_LIMIT, sample)
-        kept_s = _LIMITED_FOR_S + self._uncounted_s
-        older = [(age_s + sample.interval_s, rate) for age_s, rate in self._limits]
-        self._limits = [(age_s, rate) for age_s, rate in older if age_s <= kept_s]
-        is_ours = limit is not None and owners is not None and limit < owners
-        self._limits.append((0.0, float(limit or 0) if is_ours else math.inf))
-
-    def _least_limit(self) -> float:
-        """Return our lowest rate limit of the last seconds: it, and not the device, may hold what is written."""
-        return min((rate for _, rate in self._limits), default=math.inf)
 
     def _learn_reads(self, sample: Sample) -> None:
         reads = reads_per_s(sample)

@@ -4,6 +4,7 @@ from collections.abc import Collection
 
 from adocd.controllers.tide.parameters import TideParameters
 from adocd.model.knob import MIB, Knob
+from adocd.model.memtables import is_written
 from adocd.model.options import OPTIONS
 from adocd.model.reading import owners_value
 from adocd.model.sample import ColumnFamilySample, Sample
@@ -21,15 +22,22 @@ def owners_memtables(cf: ColumnFamilySample, sample: Sample) -> tuple[int, int]:
     )
 
 
-def spare_bytes(sample: Sample, pressed: Collection[str], parameters: TideParameters) -> int:
-    """Return what each column family in a flood may take beyond the owner's, of what is left of the budget."""
+def spare_bytes(
+    sample: Sample, pressed: Collection[str], parameters: TideParameters, written: Collection[str] = ()
+) -> int:
+    """Return what each column family in a flood may take beyond the owner's, of what is left of the budget.
+
+    Of the others only those that are written count, now or before in this flood (`written`), and of an idle one what
+    was added to it: hundreds of idle ones would leave nothing, and take next to no memory.
+    """
     most = parameters.memory_max_bytes
     if sample.allowance is not None:
         most = min(most, sample.allowance.memtables_bytes)
     for cf in sample.column_families:
-        now = (cf.options.write_buffer_size_bytes, cf.options.max_write_buffer_number)
-        size, number = owners_memtables(cf, sample) if cf.name in pressed else now
-        most -= size * number
+        size, number = owners_memtables(cf, sample)
+        now = cf.options.write_buffer_size_bytes * cf.options.max_write_buffer_number
+        counts = is_written(cf) or cf.name in written
+        most -= size * number if cf.name in pressed else now if counts else max(0, now - size * number)
     return max(0, most) // max(1, len(pressed))
 
 

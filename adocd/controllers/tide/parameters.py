@@ -10,7 +10,10 @@ class TideParameters(Parameters):
     """The owner's budgets."""
 
     memory_max_bytes: int = Field(
-        default=512 * MIB, ge=MIB, le=1 << 50, description="most memory for the memtables of all column families"
+        default=512 * MIB,
+        ge=MIB,
+        le=1 << 50,
+        description="most memory for the memtables of all column families that are written",
     )
     pay_back_s: float = Field(
         default=300.0,
@@ -28,9 +31,4 @@ class TideParameters(Parameters):
     )
     memtables: int = Field(default=4, ge=2, le=64, description="memtables among which the memory is divided")
     flush_slots: int = Field(default=3, ge=1, le=32)
-    limiter: bool = Field(
-        default=False,
-        description="turn the database's rate limiter while reads reach the disks; not with its auto_tuned, nor where "
-        "databases share it",
-    )
     subcompactions: int = Field(default=4, ge=1, le=64, description="width of a merge out of level 0")

@@ -178,7 +178,7 @@ class Book:
         intents = [
             Intent(option, baseline[option], value)
             for option, value in sent
-            if baseline[option] != value and not (option in left and left[option].is_ours(value))
+            if baseline[option] != value and not (option in left and left[option].is_newest(value))
         ]
         if not intents:
             return
@@ -293,29 +293,46 @@ class Book:
         ends_s = pinned.ends_monotonic_s
         return None if ends_s is None else max(0.0, ends_s - self._clocks.monotonic())
 
-    def pause_of(self, target: str) -> Pause | None:
-        """Return whether a target is paused or to be restored; its own entry overrides the one for all targets."""
+    def pause_of(self, target: str | None) -> Pause | None:
+        """Return whether a target is paused or to be restored; its own entry overrides the one for all targets.
+
+        With None, return the entry for all targets.
+        """
         found = self._pauses.get(target) or self._pauses.get(None)
         return None if found is None or found.state == "resumed" else found
+
+    def is_paused(self, target: str | None) -> bool:
+        """Whether a target is paused or to be restored; with None, whether any is."""
+        return bool(self._pauses) if target is None else self.pause_of(target) is not None
 
     def pause(self, pause: Pause) -> None:
         """Pause a target, or all, replacing each one's entry; in force at once, durable as soon as possible.
 
         A pause does not replace a restore, because pins act during a pause, and a restored target must stay restored.
         """
-        restored = {target for target, known in self._pauses.items() if known.state == "restored"}
-        if pause.state == "paused" and restored & {pause.target, None}:
+        if pause.state == "paused" and self._is_restored(pause.target):
+            # All are restored but those that were resumed since: a pause of all is a pause of these.
+            resumed = [known for known in self._pauses.values() if known.state == "resumed"]
+            for each in resumed if pause.target is None else ():
+                self._put_pause(replace(pause, target=each.target, path=each.path))
             return
         if pause.target is None:
+            restored = {target for target, known in self._pauses.items() if known.state == "restored"}
             self._clear_pauses(but=restored if pause.state == "paused" else set())
+        self._put_pause(pause)
+
+    def _is_restored(self, target: str | None) -> bool:
+        found = self.pause_of(target)
+        return found is not None and found.state == "restored"
+
+    def _put_pause(self, pause: Pause) -> None:
         self._pauses[pause.target] = pause
         self._later(("pause", pause.target), lambda journal: journal.pause(pause))
 
     def resume(self, target: str | None, path: str | None, who: str) -> bool:
         """Allow changes to a target, or to all, again; returns whether it was paused."""
-        was_paused = self._pauses.get(None) is not None if target is None else self.pause_of(target) is not None
+        was_paused = self.is_paused(target)
         if target is None:
-            was_paused = bool(self._pauses)
             self._clear_pauses()
         elif None in self._pauses:
             self.pause(Pause(target, path, "resumed", "resumed", who, self._clocks.wall()))

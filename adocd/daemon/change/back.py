@@ -14,9 +14,9 @@ from adocd.model.values import OptionName, Values, flat
 from adocd.targets.base import Target
 from adocd.targets.errors import TargetError
 
-#: Longest wait for a restore, and then for values that were read after its end. A restore without conditions takes a
-#: few SetOptions calls, 17 to 43 ms each under load.
-_PATIENCE_S = 2.0
+#: Longest wait for a restore, unless the caller has longer, and then for values that were read after its end. A restore
+#: without conditions takes a few SetOptions calls, 17 to 43 ms each under load.
+PATIENCE_S = 2.0
 #: The agent reuses a snapshot for 50 ms, so asking sooner shows nothing new.
 _LOOK_AGAIN_S = 0.06
 
@@ -40,17 +40,19 @@ class RestoreResult:
     unlike: tuple[Unlike, ...] | None
 
 
-async def restore(target: Target, left: Mapping[OptionName, Left] | None) -> RestoreResult:
+async def restore(
+    target: Target, left: Mapping[OptionName, Left] | None, patience_s: float = PATIENCE_S
+) -> RestoreResult:
     """Revoke the lease, and compare the values with their originals once the restore has ended.
 
-    `left` holds the options that the journal lists as changed, None without a journal. Waits at most two seconds for
-    the end and two for the values, and not at all for a restore that waits for a condition. Raises TargetError when the
-    lease cannot be revoked.
+    `left` holds the options that the journal lists as changed, None without a journal. Waits at most
+    `patience_s` for the end and two seconds for the values, and not at all for a restore that waits for a condition.
+    Raises TargetError when the lease cannot be revoked.
     """
     begun = await target.revoke_lease()
     try:
         originals = flat((await target.detail()).originals)
-        seen, has_ended = await _ended(target)
+        seen, has_ended = await _ended(target, patience_s)
     except TargetError:
         return RestoreResult(begun, None)
     return RestoreResult(seen.restore, unlike(flat(seen.options), originals, left) if has_ended else None)
@@ -74,10 +76,10 @@ def unlike(current: Values, opened_with: Values, left: Mapping[OptionName, Left]
     return tuple(found)
 
 
-async def _ended(target: Target) -> tuple[Snapshot, bool]:
+async def _ended(target: Target, patience_s: float) -> tuple[Snapshot, bool]:
     """Take snapshots until one was collected after the restore ended; returns the last one and whether it was."""
     clock = asyncio.get_running_loop().time
-    deadline_s = clock() + _PATIENCE_S
+    deadline_s = clock() + patience_s
     ended_s: float | None = None
     while True:
         asked_s = clock()
@@ -87,7 +89,7 @@ async def _ended(target: Target) -> tuple[Snapshot, bool]:
             ended_s = None
         elif ended_s is None:
             ended_s = now_s
-            deadline_s = now_s + _PATIENCE_S  # one that ended at the last moment is compared, too
+            deadline_s = now_s + PATIENCE_S  # one that ended at the last moment is compared, too
         elif asked_s - seen.age_s - seen.collect_s > ended_s:
             return seen, True
         if seen.restore.state == "waiting" or now_s > deadline_s:

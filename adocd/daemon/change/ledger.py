@@ -52,6 +52,8 @@ class Ledger:
         self.names_all = False
         #: Whether a recreated column family can be told from the dropped one (see reopened_with).
         self.knows_anew = False
+        #: Whether this RocksDB may revert changes (adocd.daemon.change.unsettled).
+        self.is_reverted = True
         self._known_now: KnownAccounts | None = None
         #: The values last taken over into the accounts, and whether nobody held the lease then.
         self._follows: tuple[Values, bool] | None = None
@@ -136,6 +138,8 @@ class Ledger:
             for option, account in self._accounts.items()
             if account.is_touched and account.opened_with not in (None, current.get(option, account.opened_with))
         }
+        if self.names_all:  # an agent may go by what it has changed, not by what is there now
+            taken_over |= {o for o, account in self._accounts.items() if account.is_touched and o in current}
         unknown = {o for o, value in current.items() if self._differs(o, value)} if self.names_all else set()
         return {*self.ours, *taken_over, *unknown}
 
@@ -180,21 +184,24 @@ class Ledger:
     def deviations(self, current: Values) -> tuple[Deviation, ...]:
         """Find the options that no longer have the value we set.
 
-        A value equal to the one before our change was reverted by RocksDB; any other was set by somebody else. Thread
-        pools grow by themselves and belong to the process, so nobody is blamed. The rate limiter also belongs to the
-        process, but only one database at a time turns it (guards.shared): if it moves, RocksDB's auto_tuned or somebody
-        else moved it.
+        A value equal to the one before our change was reverted by RocksDB, if that does so; any other was set by
+        somebody else. Thread pools grow by themselves and belong to the process, so nobody is blamed. The rate limiter
+        also belongs to the process, but only one database at a time turns it (guards.shared): if it moves, RocksDB's
+        auto_tuned or somebody else moved it.
         """
         found = []
         for option, account in self._accounts.items():
             expected = account.confirmed
+            if expected is None:
+                continue
             value = current.get(option, expected)
-            if expected is None or value is None or value == expected:
+            if value == expected:
                 continue
             if option.scope == "thread_pool":
                 account.confirmed = None
                 continue
-            reverted = option.scope != "rate_limiter" and value == account.before and account.reverts < _REVERTS_MAX
+            may_be_reverted = self.is_reverted and option.scope != "rate_limiter" and account.reverts < _REVERTS_MAX
+            reverted = may_be_reverted and value == account.before
             if reverted:
                 account.reverts += 1
                 account.confirmed = None

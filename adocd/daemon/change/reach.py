@@ -13,10 +13,37 @@ from adocd.model.threads import COMPACTION_POOL, FLUSH_POOL, has_old_options, jo
 from adocd.model.values import Values, nested
 
 _POOLS = {Knob.FLUSH_THREADS: FLUSH_POOL, Knob.COMPACTION_THREADS: COMPACTION_POOL}
+#: A law that could work goes on for so long without a figure that it needs, in s: to give everything back in the middle
+#: of a flood, for one look that lacked it, and to set it again after the next, harms more than to decide without it.
+_MISSED_FOR_S = 60.0
+
+
+class Reach:
+    """Whether a law can go on working on a target, from look to look."""
+
+    def __init__(self) -> None:
+        #: When nothing was lacking last, in the samples' time; None if that never was.
+        self._met_s: float | None = None
+
+    def lack(self, controller: Controller, sample: Sample, capabilities: Capabilities) -> str | None:
+        """Return what the law needs and lacks, as `out_of_reach` does; None while a figure is missing for a moment."""
+        why = _unturnable(controller, sample, capabilities)
+        if why is not None:
+            return why
+        unmet = next(_unmet(controller.needs, sample, capabilities), None)
+        if unmet is None:
+            self._met_s = sample.monotonic_s
+        elif self._met_s is not None and sample.monotonic_s - self._met_s < _MISSED_FOR_S:
+            return None
+        return unmet
 
 
 def out_of_reach(controller: Controller, sample: Sample, capabilities: Capabilities) -> str | None:
     """Return, in one sentence, what the law needs and lacks here, why, and the remedy; None if it lacks nothing."""
+    return Reach().lack(controller, sample, capabilities)
+
+
+def _unturnable(controller: Controller, sample: Sample, capabilities: Capabilities) -> str | None:
     if controller.knobs and not capabilities.can_change:
         return ONLY_OBSERVED
     for knob in sorted(controller.knobs - controller.optional_knobs):
@@ -24,7 +51,7 @@ def out_of_reach(controller: Controller, sample: Sample, capabilities: Capabilit
         if why is not None:
             switch = controller.switches.get(knob)
             return why if switch is None else f"{why}; or leave {knob} alone with {switch}"
-    return next(_unmet(controller.needs, sample, capabilities), None)
+    return None
 
 
 def without_ours(sample: Sample, baseline: Values, capabilities: Capabilities) -> Sample:

@@ -86,7 +86,12 @@ class Unsettled:
 
 def is_needed(rocksdb_version: str, protocol: str) -> bool:
     """Whether this RocksDB reverts changes, and this agent can repeat them (since protocol version 1.1)."""
-    return _numbers(rocksdb_version) < _FIXED_IN and _numbers(protocol) >= (1, 1)
+    return takes_back(rocksdb_version) and _numbers(protocol) >= (1, 1)
+
+
+def takes_back(rocksdb_version: str) -> bool:
+    """Whether this RocksDB may revert changes; from 9.11 on, whatever is reverted was reverted by somebody."""
+    return _numbers(rocksdb_version) < _FIXED_IN
 
 
 def _numbers(version: str) -> tuple[int, ...]:

@@ -43,12 +43,13 @@ def _level(claims: Sequence[tuple[float, float, float]], whole: float) -> float:
     from its need on. So the sum is piecewise linear, and its corners, in order, show the piece that holds the whole.
     """
     left = whole - sum(floor for _, floor, _ in claims)
-    corners = sorted(
+    corners = [
         (at / weight, slope)
         for weight, floor, need in claims
         for at, slope in ((floor, weight), (need, -weight))
         if floor < need
-    )
+    ]
+    corners.sort(key=lambda corner: (corner[0], -corner[1]))  # where both round to one place, the rise comes first
     level = slope = 0.0
     for at, change in corners:
         if slope > 0 and (at - level) * slope >= left:

@@ -191,7 +191,8 @@ class Attached:
         if (surroundings := self._observation.surroundings) is not None:
             sample = replace(sample, surroundings=surroundings)
             self.process = self.process.limited_by(surroundings.group)
-        sample = replace(sample, allowance=self._allowance(session, sample))
+        if (allowance := self._allowance(session, sample)) is not None:
+            sample = replace(sample, allowance=allowance)
         self._remember(sample, asked_s)
         sentence = await self.cycle.run(session, self.process, CycleView(sample, snapshot, asked_s))
         self._acted_s = settings.clock()

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from adocd.daemon.book.book import Book
 from adocd.daemon.book.journal.errors import JournalError
+from adocd.daemon.book.journal.records import Pause
 from adocd.daemon.change import actuator, planner
 from adocd.daemon.change.actuator import Result
 from adocd.daemon.change.guards.guard import Note
@@ -35,6 +36,8 @@ class _InFlight:
     sending: Sending
     lease: Lease
     record: DecisionRecord
+    #: Whether an operator had paused the target when the change was decided.
+    pause: Pause | None
     #: What the journal must hold before the send: each value that may be found later, and each option's original.
     values: tuple[tuple[OptionName, str], ...]
     originals: Values
@@ -75,7 +78,7 @@ class Delivery:
             if session.unsettled is not None:
                 session.unsettled.sending(o.name or "" for o in plan.sent if o.scope == "column_family")
         ledger.arming(frozenset(option for way in plan.restore for option in way.change.sets()))
-        in_flight = _InFlight(sending, lease, record, values, originals)
+        in_flight = _InFlight(sending, lease, record, self._book.pause_of(self._id), values, originals)
         session.flight.start(lambda: self._carry_out(session, in_flight))
 
     async def _carry_out(self, session: Session, sent: _InFlight) -> None:
@@ -88,12 +91,20 @@ class Delivery:
             self._remember(session, sent, replace(result, elapsed_s=self._clock() - began_s))
 
     async def _announce(self, session: Session, sent: _InFlight) -> Result | None:
-        """Write the change to the journal before sending it; if that fails, only a restore is sent."""
+        """Write the change to the journal before sending it; if that fails, only a restore is sent.
+
+        The journal may take seconds, in which an operator may have paused the target.
+        """
+        refused = None
         try:
             await self._book.intend(self._id, self._path, session.detail.session, sent.values, sent.originals)
         except JournalError as error:
-            return None if sent.sending.step.leads_back else Result("refused", f"nothing was sent: {error}")
-        return None
+            refused = str(error)
+        if self._book.pause_of(self._id) is not sent.pause:
+            refused = "paused or resumed just now"
+        if refused is None or sent.sending.step.leads_back:
+            return None
+        return Result("refused", f"nothing was sent: {refused}")
 
     def _remember(self, session: Session, sent: _InFlight, result: Result) -> None:
         """Record the result in the ledger and the decision log."""

@@ -11,7 +11,7 @@ from adocd.controllers.composite import joined, parts_of
 from adocd.controllers.plugins import in_words
 from adocd.daemon.change.guards.guard import Note
 from adocd.daemon.change.judge import Judge
-from adocd.daemon.change.reach import why_not
+from adocd.daemon.change.reach import Reach, why_not
 from adocd.daemon.change.shaping import Shaper
 from adocd.daemon.change.sound import what_is_wrong
 from adocd.daemon.control import bounded
@@ -48,6 +48,7 @@ class Law:
         self.controller = registry.create(policy)
         self.shaper = Shaper(policy.shaping)
         self.judge = Judge(policy.shaping.judge_s)
+        self.reach = Reach()
         #: Why the laws that turn the rate limiter no longer decide; None while they may.
         self.limited: str | None = None
         laws = parts_of(self.controller)

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from adocd.daemon.book import overrides
 from adocd.daemon.book.journal.records import Override, Pause
-from adocd.daemon.change.reach import out_of_reach
 from adocd.daemon.control.session import Session
 from adocd.model.sample import Sample
 from adocd.model.values import Values
@@ -44,7 +43,7 @@ def mandate_of(
 ) -> Mandate:
     """Return the mandate; `ends`: the daemon is stopping, `is_left_over`: some of our changes must still be undone."""
     law = session.law
-    unreachable = out_of_reach(law.controller, sample, session.detail.capabilities)
+    unreachable = law.reach.lack(law.controller, sample, session.detail.capabilities)
     may_act = bool(law.controller.knobs) and not law.policy.dry_run and unreachable is None
     asks_law = may_act and pause is None and not ends
     to_restore = ends or (pause is not None and pause.state == "restored")

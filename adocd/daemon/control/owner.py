@@ -40,7 +40,7 @@ class Owner:
         current, left = sample.values, self._book.left(self._id)
         restoring = snapshot.restore.state in _RESTORING or is_due(snapshot)
         session.ledger.unheld(current, left)
-        if left and not restoring and not snapshot.change_in_flight:
+        if left and not restoring and not snapshot.change_in_flight and not _may_be_unwritten(snapshot):
             unseen = set(session.detail.unseen_column_families)
             self._book.forget(self._id, settled(left, current, session.detail.session, unseen))
 
@@ -100,3 +100,13 @@ class Owner:
         else:
             session.ledger.give_up(option, found)
             self._book.taken_over(self._id, option, found)
+
+
+def _may_be_unwritten(snapshot: Snapshot) -> bool:
+    """Whether what a restore has set may be in no OPTIONS file: the next open would come up tuned, as its owner's.
+
+    So after an error of RocksDB's own; not where the agent called nothing, because there was nothing to call or it must
+    not be called.
+    """
+    errors = snapshot.restore.errors
+    return any(not error.endswith("is gone.") and not error.startswith("Not executed:") for error in errors)

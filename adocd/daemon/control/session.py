@@ -7,7 +7,7 @@ from adocd.daemon.change.guards import GUARDS
 from adocd.daemon.change.guards.compaction import CompactionLimits
 from adocd.daemon.change.ledger import Ledger
 from adocd.daemon.change.settled import Left
-from adocd.daemon.change.unsettled import Unsettled, is_needed
+from adocd.daemon.change.unsettled import Unsettled, is_needed, takes_back
 from adocd.daemon.control.flight import Flight
 from adocd.daemon.control.held_lease import HeldLease
 from adocd.daemon.control.law import Law
@@ -55,6 +55,7 @@ class Session:
         self.law.measure(snapshot)  # starts its window
         self.ledger = Ledger(flat(detail.originals))
         self.ledger.knows_anew = bool(self._family_ids)
+        self.ledger.is_reverted = takes_back(info.rocksdb_version)
         self.steering = Steering(self.ledger, GUARDS, settings.compaction)
         #: None if this RocksDB does not revert changes.
         self.unsettled = Unsettled() if is_needed(info.rocksdb_version, info.protocol) else None

@@ -55,8 +55,8 @@ class Fleet:
         """Follow all agents in the run directory, or only those at `sockets`, and the databases in `directories`.
 
         `policy` and `dry_run` come from `adocd serve`: the one replaces the configuration's policy for every target,
-        the other makes every policy a dry run. A policy in the book overrides both. `memory_budget_bytes` limits the
-        memtables of all targets together.
+        but not one in the book; the other makes each of them a dry run, until an operator sets another policy.
+        `memory_budget_bytes` limits the memtables of all targets together.
         """
         self.loops: dict[str, TargetLoop] = {}
         #: The problem with a socket, in one sentence, by its path.
@@ -174,7 +174,7 @@ class Fleet:
             if self._book.pause_of(target_id) is None:
                 now_s = self._settings.wall_clock()
                 self._book.pause(Pause(target_id, path, "paused", reason, NOT_UNDERSTOOD, now_s))
-            policy = None
+            return Policy(registry.WATCHING)
         if policy is not None:
             _log.info("%s: the policy is %s, as an operator has set it", path, policy.controller)
         else:

@@ -111,8 +111,13 @@ class Reload:
                 not_taken.append("policy, targets: --policy of adocd serve beats them")
             else:
                 taken.append("policy, targets")
-                for loop in tuple(self._fleet.loops.values()):
-                    await self._policy_of(loop, old, new, taken, not_taken)
+                # At once: a loop whose agent hangs must not keep the old policy in force on the others.
+                loops = tuple(self._fleet.loops.values())
+                done = [asyncio.create_task(self._policy_of(loop, old, new, taken, not_taken)) for loop in loops]
+                await asyncio.gather(*done, return_exceptions=True)
+                for loop, task in zip(loops, done, strict=True):
+                    if (failure := task.exception()) is not None:
+                        not_taken.append(f"{loop.path}: its policy could not be set: {failure}")
         return Reloaded(tuple(taken), tuple(not_taken))
 
     async def _policy_of(

@@ -67,9 +67,7 @@ class Several:
             await self._book.set_policies({loop.id: loop.path for loop in accepted}, policy, who)
         except JournalError as error:
             raise CannotDo(f"the policy would be lost in a restart of the daemon: {error}") from None
-        await asyncio.gather(*(loop.set_policy(policy) for loop in accepted))
-        for loop in accepted:
-            self._book.resume(loop.id, loop.path, who)
+        await asyncio.gather(*(self._set_and_resume(loop, policy, who) for loop in accepted))
         self._note("set-policy", accepted, who, f"{who} set the policy to {in_words(policy)}")
         return DoneToSeveral(_paths(accepted), failed, _paths(closed))
 
@@ -87,6 +85,13 @@ class Several:
                 self._book.resume(loop.id, loop.path, NOT_UNDERSTOOD)
         self._note("reset-policy", meant, who, f"{who} left the policy to the configuration")
         return DoneToSeveral(_paths(meant), {}, _paths(closed))
+
+    async def _set_and_resume(self, loop: TargetLoop, policy: Policy, who: str) -> None:
+        """One that hangs must not keep the others paused; who pauses it meanwhile is heard."""
+        pause = self._book.pause_of(loop.id)
+        await loop.set_policy(policy)
+        if self._book.pause_of(loop.id) is pause:
+            self._book.resume(loop.id, loop.path, who)
 
     def _meant(self, selector: Selector) -> tuple[list[TargetLoop], list[TargetLoop]]:
         """Return the open and the closed databases that match."""

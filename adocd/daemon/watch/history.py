@@ -153,15 +153,26 @@ class _Tier:
         self._open: tuple[_Row, _Settings] | None = None
 
     def add(self, row: "_Row", settings: "_Settings") -> None:
-        """Merge a point into the open one, or start a new one."""
+        """Merge a point into the open one, or start a new one. Where the wall clock was set back, drop the later ones.
+
+        Points stay in the order of their time: readers take the last one for the newest.
+        """
         if self._open is not None:
             before, _ = self._open
             if before[0] // self._width_s == row[0] // self._width_s:
                 row = _together(before, row)
+            elif before[0] > row[0]:
+                self._drop_later(row[0])
             else:
                 self._rows.append(_ROW.pack(*before))
                 self._settings.append(self._open[1])
         self._open = (row, settings)
+
+    def _drop_later(self, unix_s: float) -> None:
+        """Drop the closed points that end after this time; the caller replaces the open one."""
+        while self._rows and _ROW.unpack_from(self._rows[-1])[0] > unix_s:
+            self._rows.pop()
+            self._settings.pop()
 
     def read(self) -> tuple[Packed, ...]:
         """Return all points, the open one included."""

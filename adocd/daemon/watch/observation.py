@@ -26,6 +26,7 @@ from adocd.model.sample import Sample
 from adocd.model.surroundings import Surroundings
 from adocd.probes.log import LogFollower
 from adocd.probes.log.clock import zone_here
+from adocd.probes.options_file import holds_another
 from adocd.probes.own_thread import OwnThread
 from adocd.probes.shared import Shared
 from adocd.probes.surroundings import SurroundingsProbe
@@ -38,6 +39,8 @@ _LOG_BYTES_A_LOOK = 4 << 20
 _EVENTS_AT_ONCE = 128
 #: Longest wait for a look, including the wait for its turn. A longer look has measured over an unknown interval.
 _PATIENCE_S = 1.0
+_OWN_LOGGER = "the program has a logger of its own"
+_NO_ENDS = "its LOG has no line of level INFO yet, and only those tell when a stall is over"
 #: Most looks of all targets at once, because each competes with the control loops for the GIL.
 LOOKS_AT_ONCE = 4
 
@@ -64,6 +67,8 @@ class Observation:
         self._probe: SurroundingsProbe | None = None
         self._log_path: Path | None = None
         self._follower: LogFollower | None = None
+        #: The directory and identity of a database whose LOG may be read once they are found to belong together.
+        self._unproven: tuple[Path, str] | None = None
         self._diagnosis = Diagnosis()
         #: The diagnosis from the agent's samples, for a target without a LOG.
         self._told = Told()
@@ -71,6 +76,8 @@ class Observation:
         #: False for a directory: then the LOG is the only source, and its counters are as old as its last stats dump.
         self._has_agent = True
         self._surrounded = Surrounded()
+        #: What flushes and compactions wrote by the newest sample; None if that is unknown.
+        self._jobs_write_bytes_per_s: float | None = None
         self._looked_s = 0.0
         self._looked_in_time = True
         self._thread = OwnThread(f"look around {path}")
@@ -89,11 +96,16 @@ class Observation:
         with self._lock:
             self._probe = SurroundingsProbe(info.pid_here, Path(database.path), wal_dir, shared=self._shared)
             self.surroundings = None
-        log_path = Path(database.log_path or Path(database.path) / "LOG")
+        self._follow(Path(database.log_path) if database.log_path else None)
+        self._unproven = Path(database.path), database.db_identity
+
+    def _follow(self, log_path: Path | None) -> None:
+        """Follow this LOG; None if RocksDB writes none, because an old one in the database's directory is of no use."""
         if log_path != self._log_path:
-            self._log_path = log_path
-            self._follower = LogFollower(log_path, zone=zone_here(), poll_bytes_most=_LOG_BYTES_A_LOOK)
-        self.no_log = None
+            self._log_path, self._follower = log_path, None
+            if log_path is not None:
+                self._follower = LogFollower(log_path, zone=zone_here(), poll_bytes_most=_LOG_BYTES_A_LOOK)
+        self.no_log = _OWN_LOGGER if log_path is None else None
 
     @property
     def in_words(self) -> str | None:
@@ -120,6 +132,7 @@ class Observation:
         now_s = self._wall_clock()
         with self._going_on("taking a sample in"), self._lock:
             self.watch.sampled(sample, now_s)
+            self._jobs_write_bytes_per_s = _written_by_jobs(sample)
             self._diagnosis.learn(limiter_of(sample, now_s))
             self._told.sampled(sample, now_s, self.watch.found, self._rocksdb_version)
             if self._has_agent and (micros := sample.counters.stall_micros) is not None:
@@ -134,12 +147,13 @@ class Observation:
     def silent(self, silent_s: float, *, may_be_stalled: bool) -> None:
         """Note that the agent has not answered for `silent_s` seconds."""
         with self._going_on("taking silence in"), self._lock:
+            self._jobs_write_bytes_per_s = None
             self.watch.silent(silent_s, self._wall_clock(), may_be_stalled, self.in_words)
 
     def closed(self) -> None:
         """Note that the database was closed."""
         with self._going_on("taking the close in"), self._lock:
-            self._probe, self.surroundings = None, None
+            self._probe, self.surroundings, self._jobs_write_bytes_per_s = None, None, None
             self.watch.closed(self._wall_clock())
 
     async def diagnosis(self) -> dict[str, Any]:
@@ -157,7 +171,7 @@ class Observation:
     def _look(self, probe: SurroundingsProbe, follower: LogFollower | None) -> None:
         with self._going_on("looking at its LOG and device"):
             self._look_around(probe)
-            if follower is not None:
+            if follower is not None and self._is_its_own(follower):
                 self._read_log(follower)
 
     def _look_around(self, probe: SurroundingsProbe) -> None:
@@ -170,8 +184,25 @@ class Observation:
             is_measured = surroundings is not None and in_time and self._looked_in_time
             self.surroundings = surroundings if is_measured else None
             if surroundings is not None and is_measured:
-                self._surrounded.add(now_s, looked_s - self._looked_s, surroundings.point())
+                interval_s, jobs = looked_s - self._looked_s, self._jobs_write_bytes_per_s
+                self._surrounded.add(now_s, interval_s, surroundings.point(), jobs)
             self._looked_s, self._looked_in_time = looked_s, in_time
+
+    def _is_its_own(self, follower: LogFollower) -> bool:
+        """Check once an open whose LOG it is: the path may come from a container, and be another database's here."""
+        unproven = self._unproven
+        if unproven is None:
+            return True
+        is_another = holds_another(*unproven)
+        if self._unproven is unproven:  # it was not opened anew during the look
+            if is_another:
+                self.no_log = (
+                    f"{unproven[0]} is another database's directory here, as it can be where this one is in a "
+                    f"container, so {follower.path} is not read"
+                )
+            else:
+                self._unproven = None
+        return not is_another
 
     def _read_log(self, follower: LogFollower) -> None:
         events, now_s = follower.poll(), self._wall_clock()
@@ -200,7 +231,7 @@ class Observation:
         with self._lock:
             facts = {
                 "log": None if self._log_path is None else str(self._log_path),
-                "no_log": self.no_log,
+                "no_log": self._why_no_log,
                 "source": "LOG" if self._has_log else "agent",
                 "now": None if (now := self.watch.now) is None else asdict(now),
                 "around": self.in_words,
@@ -218,4 +249,15 @@ class Observation:
 
     @property
     def _has_log(self) -> bool:
-        return not self._has_agent or (self.no_log is None and bool(self._diagnosis.events))
+        return not self._has_agent or (self.no_log is None and self._diagnosis.tells_ends)
+
+    @property
+    def _why_no_log(self) -> str | None:
+        has_read = self._has_agent and bool(self._diagnosis.events)
+        return _NO_ENDS if self.no_log is None and has_read and not self._diagnosis.tells_ends else self.no_log
+
+
+def _written_by_jobs(sample: Sample) -> float | None:
+    rates = (sample.flush_written_bytes_per_s, sample.compaction_written_bytes_per_s)
+    known = [rate for rate in rates if rate is not None]
+    return sum(known) if known else None

@@ -3,15 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from adocd.probes.log.background import Led
-from adocd.probes.log.events import (
-    CompactionFinished,
-    FlushFinished,
-    HeaderLine,
-    LogEvent,
-    LoggedStall,
-    MemtableSwitched,
-    Shutdown,
-)
+from adocd.probes.log.events import LogEvent
 from adocd.probes.log.stalls import OpenStall, StallFound, Stalls
 
 #: No gap between stalls is bridged here: each is reported by itself.
@@ -36,7 +28,7 @@ class StallLog:
         """Take new events; return the stalls that they end."""
         self._stalls.merged_within_s = _MERGED_WITHIN_S
         for event in events:
-            self._take(event)
+            self._stalls.take(event)
             self.newest_s = max(self.newest_s, event.time_s)
         return self._stalls.take_ended()
 
@@ -44,15 +36,3 @@ class StallLog:
         """End the open stalls at the LOG's last line, because nothing writes the LOG any more."""
         self._stalls.close(self.newest_s)
         return self._stalls.take_ended()
-
-    def _take(self, event: LogEvent) -> None:
-        if isinstance(event, LoggedStall):
-            self._stalls.line(event)
-        elif isinstance(event, FlushFinished | CompactionFinished):
-            self._stalls.job(event)
-        elif isinstance(event, MemtableSwitched):
-            self._stalls.memtable(event)
-        elif isinstance(event, Shutdown):
-            self._stalls.close(event.time_s, ended=True)
-        elif isinstance(event, HeaderLine) and event.name == "rocksdb_version":
-            self._stalls.close(self.newest_s)

@@ -14,6 +14,8 @@ def shares(book: StallBook, begin_s: float, end_s: float) -> dict[Cause, float]:
     """Return the shares for these unix seconds, as known so far; column families held at once count once."""
     by_cause: dict[Cause, list[tuple[float, float]]] = {}
     for cause, since_s, until_s in _stalls(book, end_s):
+        if until_s <= begin_s:
+            continue  # nearly all of them: it was over before
         if max(begin_s, since_s) < min(end_s, until_s):
             by_cause.setdefault(cause, []).append((max(begin_s, since_s), min(end_s, until_s)))
     whole_s = end_s - begin_s

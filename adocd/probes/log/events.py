@@ -248,3 +248,7 @@ class LoggedProblem(LogEvent):
     column_family: str | None
     text: str
     background: bool
+
+
+#: What RocksDB writes at level INFO alone: such a line shows that the LOG leaves out nothing that tells of a stall.
+INFO_EVENTS = (JobEvent, MemtableSwitched, LevelSummary, CompactionPressure, ManualJob, Shutdown)

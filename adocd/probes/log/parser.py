@@ -17,6 +17,7 @@ from adocd.probes.log.dump import Dump
 from adocd.probes.log.event_log import EventLog
 from adocd.probes.log.events import LogEvent
 from adocd.probes.log.lines import GLUED, HEAD, LINE_BYTES_MOST, text
+from adocd.probes.log.opens import Opens
 from adocd.probes.log.options import Changes, Listing
 from adocd.probes.log.steady import JUMP_S
 
@@ -50,6 +51,7 @@ class LogParser:
         self._out: list[LogEvent] = []
         self._clock = LocalClock(zone, utc_offset_s)
         self._events = EventLog()
+        self._opens = Opens()
         self._dump = Dump(self._emit, self._lost)
         self._listing = Listing(self._emit)
         self._changes = Changes(self._emit)
@@ -225,6 +227,7 @@ class LogParser:
     def _read(self, about: str | None, m: Match[bytes], rest: bytes) -> bool:
         """Read a stamped line about something; False if it cannot be read."""
         if about == "event_log":
+            self._settle_open()
             event = self._events.read(rest)
             if event is None:
                 return False
@@ -270,7 +273,13 @@ class LogParser:
         self._dump.begin_malloc(time_s)
         return True
 
+    def _settle_open(self) -> None:
+        """Note an open without a session id before a job of it is read."""
+        if self._opens.settle() is not None:
+            self._events.jobs.clear()
+
     def _job_line(self, m: Match[bytes], _rest: bytes, _time_s: float) -> bool:
+        self._settle_open()
         if m["family"] is not None and m["job"] is not None:
             self._events.jobs.announce(int(m["job"]), text(m["family"]))
         return True
@@ -281,13 +290,15 @@ class LogParser:
         return self._changes.line(time_s, m["thread"], m["set_options"], rest, m["family"])
 
     def _header(self, m: Match[bytes], rest: bytes, time_s: float) -> bool:
-        if m["header"] == b"RocksDB version: ":
-            self._events.jobs.clear()
+        event = messages.header(time_s, m["header"], rest)
+        if event.name == "rocksdb_version":
             self._changes.close()
             self._dump.end()
             self._listing.begin(None)
             self._in_factory = False
-        self._out.append(messages.header(time_s, m["header"], rest))
+        if self._opens.take(event) is not None:
+            self._events.jobs.clear()  # jobs are numbered from 1 again; those of the same open go on in its next file
+        self._out.append(event)
         return True
 
     def _problem(self, m: Match[bytes], rest: bytes, time_s: float) -> bool:

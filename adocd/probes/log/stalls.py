@@ -12,22 +12,35 @@ RecalculateWriteStallConditions). So a stall is over at the first install withou
 - The close, the end of the LOG, and the next open end the remaining stalls; the LOG does not show the real end
   (`ended`).
 
+All of these lines have level INFO. At a higher info_log_level a LOG has the lines about stalls, which are warnings, and
+nothing about their ends. Until an open has shown a line of level INFO, a stall therefore reaches only up to its last
+line (`ended` is false), and none counts as open now.
+
 The result is how long the condition held. RocksDB's own stall time (the periodic dump) is how long writers waited: less
 if writes were delayed and not stopped, or if nobody wrote.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from adocd.probes.log.background import Led
 from adocd.probes.log.events import (
+    INFO_EVENTS,
     Cause,
     CompactionFinished,
     Condition,
     FlushFinished,
+    HeaderLine,
+    JobEvent,
+    LogEvent,
     LoggedStall,
     MemtableSwitched,
+    OptionsChanged,
+    OptionsListed,
+    Shutdown,
 )
+from adocd.probes.log.opens import Opens
 from adocd.probes.log.steady import JUMP_S
 
 #: Stalls of one kind that are closer than this are reported as one (s).
@@ -36,8 +49,13 @@ MERGED_WITHIN_S = 1.0
 _STALLS_MOST = 5000
 #: A new memtable's install follows its line at once; this allows for a busy machine (s).
 _SILENT_S = 1.0
+#: Where a LOG has no ends, lines about a stall that are farther apart are about two (s): flushes and compactions, at
+#: whose ends RocksDB repeats the line, seldom take longer.
+_REPEATED_S = 60.0
 #: Most column families that stall at once; an undamaged LOG has no more.
 _FAMILIES_MOST = 4096
+#: Events that come with the time of another line than the one just read, or that are repeated.
+_UNDATED = (HeaderLine, OptionsChanged, OptionsListed)
 
 
 @dataclass(slots=True)
@@ -83,6 +101,15 @@ class _Open:
     #: When a memtable was switched since the last line.
     switched_s: float | None = None
 
+    def move(self, by_s: float) -> None:
+        """Correct its times, which were those of a clock that was wrong."""
+        self.stall.begin_s += by_s
+        self.stall.end_s += by_s
+        self.since_s += by_s
+        self.last_line_s += by_s
+        self.counted_s += by_s
+        self.switched_s = None if self.switched_s is None else self.switched_s + by_s
+
 
 @dataclass(frozen=True, slots=True)
 class OpenStall:
@@ -104,15 +131,31 @@ class Stalls:
         held: Callable[[float, float, frozenset[Cause]], None],
     ) -> None:
         self._led, self._held = led, held
+        self._opens = Opens()
         self._open: dict[str, _Open] = {}
         self._last: dict[tuple[str, Cause, Condition], StallFound] = {}
-        self._now_s = 0.0
+        #: The time up to which stalls are counted, in unix seconds.
+        self.now_s = 0.0
+        #: The time of the newest line, and the one before lines went back, until they reach it again.
+        self._newest_s: float | None = None
+        self._back_from_s: float | None = None
+        #: Whether the current open has shown a line of level INFO, so that the LOG has the ends of stalls.
+        self.tells_ends = False
         self.found: list[StallFound] = []
         self.merged_within_s = MERGED_WITHIN_S
+        self._sides: Mapping[type[LogEvent], Callable[[Any], None]] = {
+            LoggedStall: self._line,
+            FlushFinished: self._job,
+            CompactionFinished: self._job,
+            MemtableSwitched: self._memtable,
+            Shutdown: lambda e: self._close(e.time_s, ended=True),
+        }
 
     @property
     def open(self) -> Mapping[str, OpenStall]:
-        """The open stalls, at most one per column family."""
+        """The open stalls, at most one per column family; none in a LOG that does not tell their ends."""
+        if not self.tells_ends:
+            return {}
         return {
             family: OpenStall(now.stall.cause, now.stall.condition, now.since_s, now.stall.figure, now.stall.limit)
             for family, now in self._open.items()
@@ -126,36 +169,79 @@ class Stalls:
         self._last = {kind: stall for kind, stall in self._last.items() if id(stall) in still}
         return ended
 
-    def line(self, event: LoggedStall) -> None:
-        """Take a line about a stall."""
-        self._look_back(event.time_s)
-        now = self._open.get(event.column_family)
+    def take(self, event: LogEvent) -> None:
+        """Take the next event of the LOG, whatever it is about."""
+        if self._opens.take(event) is not None:
+            self._opened()
+        if isinstance(event, INFO_EVENTS):
+            self.tells_ends = True
+        if isinstance(event, _UNDATED) or (isinstance(event, JobEvent) and event.damaged):
+            return
+        self._set_clock(event.time_s)
+        if (side := self._sides.get(type(event))) is not None:
+            side(event)
+
+    def keep(self, families: Collection[str]) -> None:
+        """End the open stalls of all other column families: a LOG does not name those that are dropped."""
+        for family in [family for family in self._open if family not in families]:
+            self._end(family)
+
+    def close(self, time_s: float) -> None:
+        """End the open stalls, because the LOG ends here; it does not show the real end."""
+        if self._opens.settle() is not None:
+            self._opened()
+        self._set_clock(time_s)
+        self._close(time_s)
+
+    def so_far(self, time_s: float) -> None:
+        """Count open stalls up to now; the LOG may go on."""
+        self._pass(time_s)
+        for now in self._open.values():
+            self._count(now, ended=False)
+
+    def _opened(self) -> None:
+        if self._newest_s is not None:
+            self._close(self._newest_s)
+        self.tells_ends = False
+
+    def _close(self, time_s: float, *, ended: bool = False) -> None:
+        self._pass(time_s)
+        for family in list(self._open):
+            self._end(family, ended=ended)
+
+    def _line(self, event: LoggedStall) -> None:
+        family = event.column_family
+        now = self._open.get(family)
+        if now is not None and not self.tells_ends and event.time_s - now.last_line_s > _REPEATED_S:
+            self._end(family)
+            now = None
         if now is not None and (now.stall.cause, now.stall.condition) == (event.cause, event.condition):
             now.stall.say(event)
             now.last_line_s, now.switched_s = event.time_s, None
+            if not self.tells_ends:
+                self._pass(event.time_s)
             return
         if len(self._open) >= _FAMILIES_MOST:
             return
         self._pass(event.time_s)
         if now is not None:
-            self._end(event.column_family)
+            self._end(family)
         stall = self._stall(event)
         stall.say(event)
         stall.ended = True
-        self._open[event.column_family] = _Open(stall, self._now_s, event.time_s, self._now_s)
+        self._open[family] = _Open(stall, self.now_s, event.time_s, self.now_s)
 
-    def job(self, event: FlushFinished | CompactionFinished) -> None:
-        """Take the end of a flush or compaction, which may end a stall."""
+    def _job(self, event: FlushFinished | CompactionFinished) -> None:
         family = event.column_family
         if family is None and len(self._open) == 1:  # the LOG begins in the middle of the job
             family = next(iter(self._open))
         now = None if family is None else self._open.get(family)
-        if family is None or now is None or now.last_line_s >= event.time_s or event.damaged:
+        if family is None or now is None or now.last_line_s >= event.time_s:
             return
         self._pass(event.time_s if now.switched_s is None else min(now.switched_s, event.time_s))
         self._end(family)
 
-    def memtable(self, event: MemtableSwitched) -> None:
+    def _memtable(self, event: MemtableSwitched) -> None:
         """Take a new memtable; if a stall holds, its install is followed by a stall line."""
         now = self._open.get(event.column_family)
         if now is None:
@@ -166,53 +252,58 @@ class Stalls:
             self._pass(now.switched_s)
             self._end(event.column_family)
 
-    def close(self, time_s: float, *, ended: bool = False) -> None:
-        """End the open stalls; `ended` says whether the LOG shows that they are over."""
-        self._pass(time_s)
-        for family in list(self._open):
-            self._end(family, ended=ended)
-
-    def so_far(self, time_s: float) -> None:
-        """Count open stalls up to now; the LOG may go on."""
-        self._pass(time_s)
-        for now in self._open.values():
-            now.stall.stalled_s += self._now_s - now.counted_s
-            now.stall.end_s, now.stall.ended = self._now_s, False
-            now.counted_s = self._now_s
-
     def _stall(self, event: LoggedStall) -> StallFound:
         kind = event.column_family, event.cause, event.condition
         last = self._last.get(kind)
-        if last is not None and self._now_s - last.end_s < self.merged_within_s:
+        if last is not None and self.now_s - last.end_s < self.merged_within_s:
             return last
         if len(self.found) >= _STALLS_MOST:
             self._merge()
         if len(self._last) >= _FAMILIES_MOST:
             self._last.clear()
-        stall = StallFound(
-            self._now_s, self._now_s, event.cause, event.condition, event.column_family, self._led(event)
-        )
+        stall = StallFound(self.now_s, self.now_s, event.cause, event.condition, event.column_family, self._led(event))
         self._last[kind] = stall
         self.found.append(stall)
         return stall
 
     def _end(self, family: str, *, ended: bool = True) -> None:
-        now = self._open.pop(family)
-        now.stall.stalled_s += self._now_s - now.counted_s
-        now.stall.end_s, now.stall.ended = self._now_s, ended
+        self._count(self._open.pop(family), ended=ended and self.tells_ends)
+
+    def _count(self, now: _Open, *, ended: bool) -> None:
+        """Count a stall up to now, or up to its last line in a LOG that does not tell its end."""
+        until_s = self.now_s if self.tells_ends else max(now.counted_s, min(self.now_s, now.last_line_s))
+        now.stall.stalled_s += until_s - now.counted_s
+        now.stall.end_s, now.stall.ended = until_s, ended
+        now.counted_s = until_s
 
     def _pass(self, time_s: float) -> None:
         """Advance the time; it never goes back, because lines are out of order by moments."""
-        if time_s > self._now_s:
-            if self._open:
-                self._held(self._now_s, time_s, frozenset(now.stall.cause for now in self._open.values()))
-            self._now_s = time_s
+        if time_s > self.now_s:
+            holding = [now for now in self._open.values() if self.tells_ends or now.last_line_s >= time_s]
+            if holding:
+                self._held(self.now_s, time_s, frozenset(now.stall.cause for now in holding))
+            self.now_s = time_s
 
-    def _look_back(self, time_s: float) -> None:
-        if self._now_s - time_s > JUMP_S:
-            self.close(self._now_s)
-            self._now_s = time_s
+    def _set_clock(self, time_s: float) -> None:
+        """Follow a wall clock that was set back, and the way back, which takes no time.
+
+        Where summer time ends, lines are an hour early until an EVENT_LOG_v1 line shows the new offset.
+        """
+        newest_s = time_s if self._newest_s is None else self._newest_s
+        step_s = time_s - newest_s
+        self._newest_s = max(time_s, newest_s)
+        if step_s < -JUMP_S:
+            self._close(self.now_s)
+            self._back_from_s = max(newest_s, self._back_from_s or newest_s)
+            self.now_s = min(self.now_s, time_s)
+            self._newest_s = time_s
             self._last.clear()
+        elif self._back_from_s is not None and time_s > self._back_from_s - JUMP_S:
+            self._back_from_s = None
+            if step_s > JUMP_S:
+                self.now_s += step_s
+                for now in self._open.values():
+                    now.move(step_s)
 
     def _merge(self) -> None:
         """Merge stalls that are farther and farther apart, until half as many are left."""

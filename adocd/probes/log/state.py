@@ -12,7 +12,6 @@ from adocd.probes.log.events import (
     CompactionStarted,
     FlushFinished,
     FlushStarted,
-    HeaderLine,
     LevelSummary,
     LogEvent,
     LoggedStall,
@@ -22,6 +21,7 @@ from adocd.probes.log.events import (
     Shutdown,
 )
 from adocd.probes.log.live_options import LiveOptions
+from adocd.probes.log.opens import Opened, Opens
 from adocd.probes.log.tree import Tree
 
 #: Most column families kept; no database with an undamaged LOG has more.
@@ -46,25 +46,17 @@ class DumpRates:
 
 
 class LogState:
-    """Takes a LOG's events. Everything except the session's own members starts anew with each open.
-
-    The session id identifies an open, because a LOG rotated by size (max_log_file_size) repeats the lines of the open.
-    RocksDB before 6.13 writes no session id: there such a rotation counts as an open.
-    """
+    """Takes a LOG's events. Everything except the session's own members starts anew with each open."""
 
     def __init__(self) -> None:
-        #: Identifies one open; None before the first line of one.
-        self.session: str | None = None
         #: When the session's first line was written, in unix seconds.
         self.opened_s: float | None = None
         self.rocksdb_version: str | None = None
         #: The time of the newest event, in unix seconds.
         self.time_s: float | None = None
-        self._opening: HeaderLine | None = None
-        self._repeating = False
+        self._opens = Opens()
         self._begin()
         self._sides: dict[type[LogEvent], Callable[[Any], None]] = {
-            HeaderLine: self._header,
             OptionsListed: self._listed,
             OptionsChanged: self._changed,
             FlushStarted: lambda e: _begin_job(self._flushing, e.job),
@@ -85,10 +77,15 @@ class LogState:
     def add(self, event: LogEvent) -> None:
         """Process the next event of the LOG."""
         self.time_s = event.time_s if self.time_s is None else max(self.time_s, event.time_s)
-        if not isinstance(event, HeaderLine | OptionsListed):
-            self._settle()
+        if (opened := self._opens.take(event)) is not None:
+            self._open(opened)
         if (side := self._sides.get(type(event))) is not None:
             side(event)
+
+    @property
+    def session(self) -> str | None:
+        """Identifies one open; None before the first line of one."""
+        return self._opens.session
 
     @property
     def running_flushes(self) -> int:
@@ -152,27 +149,8 @@ class LogState:
         self._cumulative: dict[str, float] = {}
         self._interval: dict[str, float] = {}
 
-    def _header(self, event: HeaderLine) -> None:
-        if event.name == "rocksdb_version":
-            self._settle()
-            self._opening = event
-        elif event.name == "db_session_id" and self._opening is not None:
-            if event.value == self.session:
-                self._repeating, self._opening = True, None
-            else:
-                self._open(event.value)
-
-    def _settle(self) -> None:
-        """Begin a session without an id: this line comes only after the id would have."""
-        self._repeating = False
-        if self._opening is not None:
-            self._open(f"opened at {self._opening.time_s:.6f}")
-
-    def _open(self, session: str) -> None:
-        opening, self._opening = self._opening, None
-        if opening is not None:
-            self.rocksdb_version, self.opened_s = opening.value, opening.time_s
-        self.session = session
+    def _open(self, opened: Opened) -> None:
+        self.rocksdb_version, self.opened_s = opened.rocksdb_version, opened.time_s
         self._begin()
 
     def _of(self, column_family: str | None) -> Tree:
@@ -187,9 +165,7 @@ class LogState:
         return tree
 
     def _listed(self, event: OptionsListed) -> None:
-        if self._opening is not None:
-            self._settle()
-        if self._repeating:
+        if self._opens.is_repeating:
             return
         if event.column_family is not None:
             self._of(event.column_family)

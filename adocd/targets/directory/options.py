@@ -1,6 +1,6 @@
 """The options of a database without an agent: from its OPTIONS file, and the LOG."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
 from adocd.model.options import OPTIONS, Scope
@@ -22,6 +22,11 @@ class DirectoryOptions:
         self._clock = clock
         self._file: OptionsFile | None = None
         self._read_s: float | None = None
+
+    @property
+    def families(self) -> Collection[str] | None:
+        """The column families of the OPTIONS file read last; None if there is none that can be read."""
+        return None if self._file is None else self._file.column_families.keys()
 
     def read(self, told: LiveOptions, *, has_changed: bool) -> OptionValues:
         """Return the values in force; `has_changed` is whether the LOG has reported a change since the last read.

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from adocd.probes.files import text_or
-from adocd.probes.lock_holder import LockHolder, lock_holder
+from adocd.probes.lock_holder import LockHolder, lock_holder, open_files
 from adocd.probes.options_file import OptionsFile, newest_of
 from adocd.targets.errors import TargetError
 
@@ -61,6 +61,8 @@ class DirectoryPlace:
         self._searched_s: float | None = None
         #: The directory's modification time, and the newest OPTIONS file's settings at that time.
         self._options: tuple[int, dict[str, str]] | None = None
+        #: A process, and the LOGs that it has open: to go through all its files takes a while.
+        self._opened: tuple[LockHolder, list[Path]] | None = None
         self._log_status: tuple[int, int] | None = None
         self._written_from_s: float | None = None
         self._written_to_s = 0.0
@@ -72,9 +74,9 @@ class DirectoryPlace:
             database = self._options_in(path)
         except (FileNotFoundError, NotADirectoryError):
             raise NoDatabase(f"{self._path} is no directory; a database there is followed once it is there") from None
-        log = _log_path(path, database.get("db_log_dir", ""))
-        identity = _identity(path, log)
         holder = self._holder(path / "LOCK")
+        log = self._log_path(path, database.get("db_log_dir", ""), holder)
+        identity = _identity(path, log)
         return Place(
             database_id(platform.node(), str(path), identity),
             path,
@@ -101,10 +103,39 @@ class DirectoryPlace:
             self._options = changed_ns, dict(found.database) if isinstance(found, OptionsFile) else {}
         return self._options[1]
 
+    def _log_path(self, path: Path, log_dir: str, holder: LockHolder | None) -> Path:
+        """Return the LOG's path.
+
+        In a separate log directory its name has the database's path as the program wrote it: perhaps as it was
+        configured here, or the canonical one, or with a slash at the end. A LOG that the program has open comes first.
+        """
+        directory = Path(os.path.realpath(log_dir)) if log_dir else path
+        named, opened = [path / "LOG"], list[Path]()
+        if directory != path:
+            written = [f"{each}{slash}" for each in (path, self._path.absolute()) for slash in ("", "/")]
+            named = [directory / _log_name(each) for each in dict.fromkeys(written)]
+            opened = self._opened_logs(directory, holder)
+        there = [log for log in named if log.is_file()]
+        found = [log for log in there if log in opened] or (opened if len(opened) == 1 else there)
+        if not found:
+            raise NoDatabase(f"{path} has no LOG ({named[0]}); a RocksDB database there is followed once it is there")
+        return found[0]
+
+    def _opened_logs(self, directory: Path, holder: LockHolder | None) -> list[Path]:
+        """Return the LOGs there that the process has open, by whichever path it came to its databases."""
+        if holder is None:
+            return []
+        known = self._opened
+        if known is None or known[0] != holder or not all(log.is_file() for log in known[1]):
+            logs = [file for file in open_files(holder, self._proc) if _is_log(file, directory)]
+            self._opened = (holder, logs) if logs else None
+            return logs
+        return known[1]
+
     def _holder(self, lock: Path) -> LockHolder | None:
         now_s = self._clock()
         searches = self._searched_s is None or now_s - self._searched_s >= _SEARCH_PERIOD_S
-        if searches:
+        if searches and os.path.exists(lock):
             self._searched_s = now_s
         holder = lock_holder(lock, self._proc, search=searches)
         if holder is not None:
@@ -138,14 +169,13 @@ def database_id(host: str, path: str, db_identity: str) -> str:
     return f"{value:016x}"
 
 
-def _log_path(path: Path, log_dir: str) -> Path:
-    """Return the LOG's path; in a separate log directory its name has the database's path (file/filename.cc)."""
-    log = path / "LOG"
-    if log_dir and os.path.realpath(log_dir) != str(path):
-        log = Path(os.path.realpath(log_dir)) / (re.sub(r"[^A-Za-z0-9._-]", "_", str(path)[1:]) + "_LOG")
-    if not log.is_file():
-        raise NoDatabase(f"{path} has no LOG ({log}); a RocksDB database there is followed once it is there")
-    return log
+def _log_name(path: str) -> str:
+    """Return the LOG's name in a separate log directory (file/filename.cc, GetInfoLogPrefix)."""
+    return os.fsdecode(re.sub(rb"[^A-Za-z0-9._-]", b"_", os.fsencode(path).removeprefix(b"/"))) + "_LOG"
+
+
+def _is_log(file: Path, directory: Path) -> bool:
+    return file.parent == directory and file.name.endswith("_LOG") and file.is_file()
 
 
 def _identity(path: Path, log: Path) -> str:

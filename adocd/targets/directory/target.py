@@ -25,7 +25,6 @@ from adocd.model.snapshot import (
 from adocd.probes.lock_holder import still_holds
 from adocd.probes.log.tree import Tree
 from adocd.probes.own_thread import OwnThread
-from adocd.targets.directory.events import DirectoryEvents
 from adocd.targets.directory.log_values import column_family, dump, properties
 from adocd.targets.directory.options import DirectoryOptions, opened_with
 from adocd.targets.directory.place import QUIET_S, DirectoryPlace, Place
@@ -88,7 +87,7 @@ class DirectoryTarget:
         # One offset for the whole session, so that a LOG time always maps to the same time on our clock.
         self._ahead_s = clock() - wall_clock()
         self._options = DirectoryOptions(place.path, place.db_identity, clock)
-        self._reading = DirectoryReading(place.log_path, DirectoryEvents(self._monotonic_s))
+        self._reading = DirectoryReading(place.log_path, clock, self._monotonic_s)
         self._session: str | None = None
         self._sequence = 0
         self._condition: Condition = "normal"
@@ -267,7 +266,17 @@ class DirectoryTarget:
 
     def _values(self) -> OptionValues:
         has_changed, self._reading.options_changed = self._reading.options_changed, False
-        return self._options.read(self._reading.state.options, has_changed=has_changed)
+        values = self._options.read(self._reading.state.options, has_changed=has_changed)
+        if self._has_dropped():
+            values = self._options.read(self._reading.state.options, has_changed=True)
+            if self._has_dropped():
+                self._reading.keep(self._options.families or ())
+        return values
+
+    def _has_dropped(self) -> bool:
+        """Whether a column family stalls that the OPTIONS file does not have: the LOG does not name a dropped one."""
+        families = self._options.families
+        return families is not None and not self._reading.stalls.keys() <= set(families)
 
     def _families(self, values: OptionValues) -> tuple[str, ...]:
         return tuple(values.column_families or self._reading.state.trees)
@@ -277,7 +286,8 @@ class DirectoryTarget:
         if reading.condition != self._condition:
             began = [stall.since_s for stall in reading.stalls.values() if stall.condition == reading.condition]
             self._condition, self._since_s = reading.condition, self._monotonic_s(min(began)) if began else now_s
-        return Stall(self._condition, self._since_s, reading.stopped_s, reading.delayed_s)
+        stopped_s, delayed_s = reading.held_s("stopped", now_s), reading.held_s("delayed", now_s)
+        return Stall(self._condition, self._since_s, stopped_s, delayed_s)
 
     def _monotonic_s(self, unix_s: float) -> float:
         return unix_s + self._ahead_s

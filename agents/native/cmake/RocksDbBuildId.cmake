@@ -30,3 +30,17 @@ function(adocd_rocksdb_build_id library result)
   endif()
   set(${result} ${CMAKE_MATCH_1} PARENT_SCOPE)
 endfunction()
+
+# Whether the library was compiled with the assertion that src/rate_requests.h is about, in its older or newer words.
+# Override with -DADOCD_ROCKSDB_ASSERTS_BURST=0|1 along with the build id.
+function(adocd_rocksdb_asserts_burst library result)
+  if(NOT "${${result}}" STREQUAL "")
+    return()
+  endif()
+  file(STRINGS ${library} found LIMIT_COUNT 1 REGEX "bytes <= (refill_bytes_per_period_|GetSingleBurstBytes\\(\\))")
+  if(found)
+    set(${result} 1 PARENT_SCOPE)
+  else()
+    set(${result} 0 PARENT_SCOPE)
+  endif()
+endfunction()

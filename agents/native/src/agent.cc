@@ -14,6 +14,7 @@
 #include "fork_generation.h"
 #include "open_sockets.h"
 #include "options_added.h"
+#include "rate_requests.h"
 #include "real_rocksdb.h"
 #include "standard_error.h"
 #include "write_timing.h"
@@ -195,6 +196,7 @@ void Agent::AfterForkInChild() {
   g_agent.store(nullptr);
   new (&g_start_mutex) std::mutex;  // another thread may have held it
   attach::Forked();
+  rate_requests::Forked();
   open_sockets::CloseAllLocked();
   g_process_mutex.unlock();
 }

@@ -49,8 +49,9 @@ std::optional<Problem> Api::Validate(const Session& session, const Change& chang
     case Scope::kRateLimiter:
       if (!session.rate_limiter) {
         return Problem{422, "no_rate_limiter",
-                       "The database was opened without a rate limiter, and none can be added later; start the program "
-                       "with ADOCD_AGENT_RATE_LIMITER=<bytes per second>.", {}, {}};
+                       "The database was opened without a rate limiter, or with one that also limits reads in a "
+                       "librocksdb with assertions, and none can be added later; start the program with "
+                       "ADOCD_AGENT_RATE_LIMITER=<bytes per second>, or with a limiter of writes.", {}, {}};
       }
       return std::nullopt;
     case Scope::kThreadPool:

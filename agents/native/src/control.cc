@@ -168,6 +168,11 @@ std::optional<Control::Pending> Control::NextRestoreStep() const {
   return Pending{*step, restore_.plan_number()};
 }
 
+std::optional<int64_t> Control::RateLimitToRestore() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return restore_.RateLimit();
+}
+
 void Control::RestoreWaits(uint64_t plan_number, std::string what_for) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (restore_.executing() && restore_.plan_number() == plan_number) restore_.WaitFor(std::move(what_for));

@@ -71,6 +71,7 @@ class Control {
     uint64_t plan_number;
   };
   std::optional<Pending> NextRestoreStep() const;
+  std::optional<int64_t> RateLimitToRestore() const;
   void RestoreWaits(uint64_t plan_number, std::string what_for);
   void RestoreRuns(uint64_t plan_number);
   void RestoreStepDone(const Pending& pending, const StepResult& result);

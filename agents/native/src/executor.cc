@@ -6,6 +6,7 @@
 #include "clock.h"
 #include "host_safety.h"
 #include "option_text.h"
+#include "rate_requests.h"
 #include "session.h"
 
 namespace adocd {
@@ -85,7 +86,7 @@ StepResult Execute(Session& session, const Change& change, bool repeat) {
       if (!session.rate_limiter) return Gone("The database has no rate limiter.");
       return run([&] { return OptionMap{{kLimiterKey, std::to_string(session.rate_limiter->GetBytesPerSecond())}}; },
                  [&] {
-                   session.rate_limiter->SetBytesPerSecond(change.bytes_per_s);
+                   rate_requests::Turn(session.rate_limiter.get(), change.bytes_per_s);
                    return rocksdb::Status::OK();
                  });
     case Scope::kThreadPool: {

@@ -1,6 +1,7 @@
 // The replacements of librocksdb's functions. Each tells the agent and calls the real function exactly once; no
 // exception of ours reaches the host.
 #include "agent_hooks.h"
+#include "rate_requests.h"
 #include "real_rocksdb.h"
 #include "replacements.h"
 #include "symbols.h"
@@ -12,6 +13,7 @@ namespace adocd {
 
 using rocksdb::ColumnFamilyHandle;
 using rocksdb::ColumnFamilyOptions;
+using rocksdb::RateLimiter;
 using rocksdb::Status;
 
 Status InterposedOpen(const rocksdb::DBOptions& options, const std::string& name, const real::Families& families,
@@ -35,6 +37,9 @@ Status InterposedDropMany(void* self, const real::Handles& handles) ADOCD_INTERP
 Status InterposedSetOptions(void* self, ColumnFamilyHandle* handle, const real::TextMap& options)
     ADOCD_INTERPOSE(ADOCD_SET_OPTIONS);
 Status InterposedSetDbOptions(void* self, const real::TextMap& options) ADOCD_INTERPOSE(ADOCD_SET_DB_OPTIONS);
+size_t InterposedRequestToken(RateLimiter* limiter, size_t bytes, size_t alignment, rocksdb::Env::IOPriority priority,
+                              rocksdb::Statistics* statistics, RateLimiter::OpType type)
+    ADOCD_INTERPOSE(ADOCD_REQUEST_TOKEN);
 
 Status InterposedOpen(const rocksdb::DBOptions& options, const std::string& name, const real::Families& families,
                       real::Handles* handles, rocksdb::DB** db, bool seq_per_batch, bool batch_per_txn) {
@@ -137,6 +142,14 @@ Status InterposedSetDbOptions(void* self, const real::TextMap& options) {
   return status;
 }
 
+// Flushes and compactions request bytes here: its entry in the limiters' virtual tables is a relocation by name. They
+// ask again for what one request leaves. This one tells the agent nothing.
+size_t InterposedRequestToken(RateLimiter* limiter, size_t bytes, size_t alignment, rocksdb::Env::IOPriority priority,
+                              rocksdb::Statistics* statistics, RateLimiter::OpType type) {
+  const size_t most = type == RateLimiter::OpType::kWrite ? rate_requests::Bounded(limiter, bytes) : bytes;
+  return real::RequestToken()(limiter, most, alignment, priority, statistics, type);
+}
+
 std::vector<Replacement> Replacements() {
   const auto pointer = [](auto function) { return reinterpret_cast<void*>(function); };
   return {
@@ -153,6 +166,7 @@ std::vector<Replacement> Replacements() {
       {ADOCD_DROP_MANY, pointer(&InterposedDropMany)},
       {ADOCD_SET_OPTIONS, pointer(&InterposedSetOptions)},
       {ADOCD_SET_DB_OPTIONS, pointer(&InterposedSetDbOptions)},
+      {ADOCD_REQUEST_TOKEN, pointer(&InterposedRequestToken)},
   };
 }
 

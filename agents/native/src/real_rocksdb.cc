@@ -53,6 +53,7 @@ ADOCD_REAL(DropManyFn, DropMany, ADOCD_DROP_MANY)
 ADOCD_REAL(SetOptionsFn, SetOptions, ADOCD_SET_OPTIONS)
 ADOCD_REAL(SetDbOptionsFn, SetDbOptions, ADOCD_SET_DB_OPTIONS)
 ADOCD_REAL(FamilyHandleFn, FamilyHandle, ADOCD_FAMILY_HANDLE)
+ADOCD_REAL(RequestTokenFn, RequestToken, ADOCD_REQUEST_TOKEN)
 
 #undef ADOCD_REAL
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <rocksdb/db.h>
+#include <rocksdb/rate_limiter.h>
 
 namespace adocd::real {
 
@@ -30,6 +31,8 @@ using CreateFamiliesFn = rocksdb::Status (*)(void*, const Families&, Handles*);
 using DropFn = rocksdb::Status (*)(void*, rocksdb::ColumnFamilyHandle*);
 using DropManyFn = rocksdb::Status (*)(void*, const Handles&);
 using SetOptionsFn = rocksdb::Status (*)(void*, rocksdb::ColumnFamilyHandle*, const TextMap&);
+using RequestTokenFn = size_t (*)(rocksdb::RateLimiter*, size_t bytes, size_t alignment, rocksdb::Env::IOPriority,
+                                  rocksdb::Statistics*, rocksdb::RateLimiter::OpType);
 // Makes a handle of a column family's own, for its id; null if there is none.
 using FamilyHandleFn = std::unique_ptr<rocksdb::ColumnFamilyHandle> (*)(void*, uint32_t);
 using SetDbOptionsFn = rocksdb::Status (*)(void*, const TextMap&);
@@ -61,5 +64,6 @@ DropManyFn DropMany();
 SetOptionsFn SetOptions();
 SetDbOptionsFn SetDbOptions();
 FamilyHandleFn FamilyHandle();
+RequestTokenFn RequestToken();
 
 }  // namespace adocd::real

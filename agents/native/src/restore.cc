@@ -32,6 +32,13 @@ bool Restore::Begin() {
   return true;
 }
 
+std::optional<int64_t> Restore::RateLimit() const {
+  for (size_t i = next_; executing_ && i < plan_.size(); ++i) {
+    if (plan_[i].change.scope == Scope::kRateLimiter && !plan_[i].when) return plan_[i].change.bytes_per_s;
+  }
+  return std::nullopt;
+}
+
 void Restore::Interrupt() {
   executing_ = false;
   waiting_for_.reset();

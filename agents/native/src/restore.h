@@ -34,6 +34,8 @@ class Restore {
   uint64_t plan_number() const { return plan_number_; }
   // The step to execute next; nullptr if there is none.
   const RestoreStep* Next() const { return executing_ && next_ < plan_.size() ? &plan_[next_] : nullptr; }
+  // The rate limit that a step to come sets without a condition; nothing while no plan is executed.
+  std::optional<int64_t> RateLimit() const;
   void WaitFor(std::string condition) { waiting_for_ = std::move(condition); }
   void StopWaiting() { waiting_for_.reset(); }
   // Call it after the step at Next() was executed, even if a new lease has stopped the execution meanwhile. Returns

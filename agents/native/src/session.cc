@@ -8,6 +8,7 @@
 #include "clock.h"
 #include "collect.h"
 #include "option_text.h"
+#include "rate_requests.h"
 
 namespace adocd {
 namespace {
@@ -121,7 +122,7 @@ void Session::Describe(bool host_logger) {
   session_id = NewSessionId() + (attached() ? "-attached" : "");
   if (!host_logger) log_path = LogPath(db_->GetName(), options.db_log_dir);
   wal_dir = options.wal_dir.empty() ? path : CanonicalPath(options.wal_dir);
-  rate_limiter = options.rate_limiter;
+  rate_limiter = rate_requests::Turnable(options.rate_limiter);
   statistics = options.statistics;
   env = options.env;
   for (const auto& [name, value] : LiveOptions(options)) {
@@ -197,13 +198,13 @@ void Session::LetGo() {
   GiveUpOwnHandles();
   // These outlive the database, and the next open would take our values for originals. What is no longer as we set it
   // is somebody else's by now: the host's, or another database's lease. The host waits for us meanwhile, so only short
-  // calls are allowed.
+  // calls are allowed: the longest is 0.1 s, for a rate that comes down (rate_requests.h).
   for (const auto& [key, original, written] : control.ChangedOutsideDatabase()) {
     if (key.scope == Scope::kThreadPool) {
       const auto pool = PoolPriority(key.owner);
       if (env->GetBackgroundThreads(pool) == std::stoi(written)) env->SetBackgroundThreads(std::stoi(original), pool);
     } else if (rate_limiter->GetBytesPerSecond() == std::stoll(written)) {
-      rate_limiter->SetBytesPerSecond(std::stoll(original));
+      rate_requests::Turn(rate_limiter.get(), std::stoll(original));
     }
   }
 }

@@ -69,7 +69,7 @@ class Session {
   std::string id, path, db_identity, session_id, log_path, wal_dir;
   double opened_monotonic_s = 0;
   OptionMap added_options;
-  std::shared_ptr<rocksdb::RateLimiter> rate_limiter;
+  std::shared_ptr<rocksdb::RateLimiter> rate_limiter;  // null if there is none that may be turned
   std::shared_ptr<rocksdb::Statistics> statistics;
   rocksdb::Env* env = nullptr;
 

@@ -24,6 +24,8 @@
 #define ADOCD_FAMILY_HANDLE "_ZN7rocksdb6DBImpl29GetColumnFamilyHandleUnlockedEj"
 #define ADOCD_DROP "_ZN7rocksdb6DBImpl16DropColumnFamilyEPNS_18ColumnFamilyHandleE"
 #define ADOCD_DROP_MANY "_ZN7rocksdb6DBImpl18DropColumnFamiliesERKSt6vectorIPNS_18ColumnFamilyHandleESaIS3_EE"
+#define ADOCD_REQUEST_TOKEN \
+  "_ZN7rocksdb11RateLimiter12RequestTokenEmmNS_3Env10IOPriorityEPNS_10StatisticsENS0_6OpTypeE"
 #define ADOCD_SET_OPTIONS                                                                                         \
   "_ZN7rocksdb6DBImpl10SetOptionsEPNS_18ColumnFamilyHandleERKSt13unordered_mapINSt7__cxx1112basic_stringIcSt11"      \
   "char_traitsIcESaIcEEES9_St4hashIS9_ESt8equal_toIS9_ESaISt4pairIKS9_S9_EEE"

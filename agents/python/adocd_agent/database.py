@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 from adocd_agent.capabilities import Capabilities
@@ -46,5 +47,9 @@ class OpenDatabase(Protocol):
     def call(self, change: Json) -> str | None:
         """Make one call into RocksDB; return RocksDB's error message if it fails."""
 
-    def end(self, changed: list[Name], originals: OptionState) -> None:
-        """Release the database. `changed` are options that a lease left changed; those that outlive it are restored."""
+    def end(self, changed: Mapping[Name, str], originals: OptionState) -> None:
+        """Release the database.
+
+        `changed` are the settings outliving it that a lease left changed, with the value it set. They are restored,
+        but for those that somebody else has set since.
+        """

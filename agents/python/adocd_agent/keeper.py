@@ -16,7 +16,9 @@ LOOK_S = 0.2
 """Interval of checks for expiry and conditions; the contract requires one per second."""
 JOIN_S = 5.0
 TRIES = 5
-"""Most attempts for a restore step that cannot even be tried, e.g. for lack of file descriptors."""
+"""Most attempts for a restore step that keeps raising."""
+_SHORTAGES = (OSError, MemoryError)
+"""What is raised for lack of file descriptors or memory: they may come back, so a restore waits for them."""
 
 
 class Subject(Protocol):
@@ -56,6 +58,8 @@ class LeaseKeeper:
         )
         self._adoption_due = False
         self._failed_tries = 0
+        self._dropped: set[str] = set()
+        """Column families that were dropped since the plan was armed; a new one of the same name is another."""
         self._thread: threading.Thread | None = None
 
     def close(self) -> None:
@@ -95,6 +99,7 @@ class LeaseKeeper:
         with self._lock:
             self._refuse_when_closed()
             self._machine.arm(holder, epoch, plan_of(plan), self._look())
+            self._dropped.clear()
 
     def release(self, holder: str | None, epoch: int | None, *, restore: bool, force: bool) -> Json:
         """DELETE lease."""
@@ -114,6 +119,15 @@ class LeaseKeeper:
             due, self._adoption_due = self._adoption_due, False
         if due:
             self._subject.adopt_originals()
+
+    def forget_column_family(self, family: str) -> None:
+        """Note that one was dropped: the plan has no business with the next one of its name.
+
+        Its steps become errors, and conditions on it count as true. The caller must not hold the session's lock, which
+        the keeper takes while it has its own.
+        """
+        with self._lock:
+            self._dropped.add(family)
 
     def lease(self) -> Json:
         """Return the lease as JSON, or None."""
@@ -141,15 +155,20 @@ class LeaseKeeper:
             self._closed = True  # this thread executes now, and no other
             self._news.notify_all()
             self._machine.end()
+
+        def can_wait() -> bool:
+            return time.monotonic() < deadline_s
+
         while True:
             with self._news:
-                step = self._due_step() if time.monotonic() < deadline_s else self._machine.due(_unreadable)
+                step = self._due_step(can_wait)
                 if step is None:
                     if not self._machine.is_restoring:
                         return
                     self._news.wait(LOOK_S)
                     continue
-            self._try_step(step)
+            if not self._try_step(step, can_wait) and can_wait():
+                time.sleep(LOOK_S)
 
     def _refuse_when_closed(self) -> None:
         if self._closed:
@@ -174,35 +193,51 @@ class LeaseKeeper:
 
     def _run(self) -> None:
         while True:
-            with self._news:
-                if self._closed:
-                    return
-                now = self._look()
-                step = self._due_step()
-                if step is None:
-                    self._news.wait(self._nap_s(now))
-                    continue
             try:
-                tried = self._try_step(step)
-            except DatabaseClosed:  # the session ends soon
-                tried = False
-            if not tried:
-                with self._news:
-                    self._news.wait(LOOK_S)
+                if not self._turn():
+                    return
+            except Exception:  # out of memory, even for what notes it: the lease is to be kept all the same
+                time.sleep(LOOK_S)
 
-    def _try_step(self, step: PlanStep[Json]) -> bool:
+    def _turn(self) -> bool:
+        """Execute what is due, or sleep until the next look; false once the session has ended."""
+        with self._news:
+            if self._closed:
+                return False
+            now = self._look()
+            step = self._due_step(_always)
+            if step is None:
+                self._news.wait(self._nap_s(now))
+                return True
+        try:
+            tried = self._try_step(step, _always)
+        except DatabaseClosed:  # the session ends soon
+            tried = False
+        if not tried:
+            with self._news:
+                self._news.wait(LOOK_S)
+        return True
+
+    def _try_step(self, step: PlanStep[Json], can_wait: Callable[[], bool]) -> bool:
         """Execute a step; false if it must be tried again. A step that keeps raising counts as failed."""
         try:
-            self._restore_step(step)
+            self._restore_step(step, can_wait)
         except DatabaseClosed:
             raise
         except Exception as error:
-            self._failed_tries += 1
-            if self._failed_tries < TRIES:
+            if not self._is_over(error, can_wait):
                 return False
-            self._book_step(step, f"{type(error).__name__}: {error}")
-        self._failed_tries = 0
+            self._book_step(step, _words(error))
         return True
+
+    def _is_over(self, error: Exception, can_wait: Callable[[], bool]) -> bool:
+        """Whether a step that raised has raised often enough; a shortage is waited for, and is no attempt."""
+        if isinstance(error, _SHORTAGES) and can_wait():
+            with self._lock:
+                self._machine.put_off(_words(error))
+            return False
+        self._failed_tries += 1
+        return self._failed_tries >= TRIES
 
     def _nap_s(self, now: Times) -> float | None:
         """Return how long to sleep: until the expiry, but only briefly; for ever if there is nothing to keep."""
@@ -211,26 +246,43 @@ class LeaseKeeper:
         left_s = self._machine.left_s(now)
         return None if left_s is None else max(0.001, min(LOOK_S, left_s))
 
-    def _due_step(self) -> PlanStep[Json] | None:
+    def _due_step(self, can_wait: Callable[[], bool]) -> PlanStep[Json] | None:
         """Return the due step, once it could be seen that it is due, or seeing that has failed often enough."""
         try:
-            return self._machine.due(self._subject.property_value, self._subject.lack_of_space)
+            return self._look_for_step(can_wait)
         except DatabaseClosed:
             return None
-        except Exception:  # as in _try_step
-            self._failed_tries += 1
-            return None if self._failed_tries < TRIES else self._machine.due(_unreadable)
+        except Exception as error:  # as in _try_step
+            return self._machine.due(_unreadable) if self._is_over(error, can_wait) else None
 
-    def _restore_step(self, step: PlanStep[Json]) -> None:
+    def _look_for_step(self, can_wait: Callable[[], bool]) -> PlanStep[Json] | None:
+        return self._machine.due(self._value_of, self._lack) if can_wait() else self._machine.due(_unreadable)
+
+    def _value_of(self, column_family: str, name: str) -> int | None:
+        return None if column_family in self._dropped else self._subject.property_value(column_family, name)
+
+    def _lack(self, change: Json) -> str | None:
+        return None if self._is_for_dropped(change) else self._subject.lack_of_space(change)
+
+    def _is_for_dropped(self, change: Json) -> bool:
+        return change["scope"] == "column_family" and change["column_family"] in self._dropped
+
+    def _restore_step(self, step: PlanStep[Json], can_wait: Callable[[], bool]) -> None:
+        """Execute a step if it is still due: a call that was awaited here may have taken long."""
         with self._executing:
             with self._lock:
-                if not self._machine.is_due(step):
+                if self._due_step(can_wait) is not step:
                     return
-            self._book_step(step, self._subject.undo(step.change)["error"])
+                gone = self._is_for_dropped(step.change)
+            if gone:
+                self._book_step(step, f"Column family {step.change['column_family']!r} is gone.")
+            else:
+                self._book_step(step, self._subject.undo(step.change)["error"])
 
     def _book_step(self, step: PlanStep[Json], error: str | None) -> None:
         with self._lock:
             self._machine.done(step, describe(step.change), error)
+        self._failed_tries = 0
 
 
 def _refusal(status: int, code: str, detail: str, holder: str | None) -> Refusal:
@@ -239,3 +291,12 @@ def _refusal(status: int, code: str, detail: str, holder: str | None) -> Refusal
 
 def _unreadable(_column_family: str, _name: str) -> None:
     """Replace an unreadable property, for which a restore does not wait."""
+
+
+def _always() -> bool:
+    """Replace the question whether a restore can wait, for one that goes on in the background."""
+    return True
+
+
+def _words(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"

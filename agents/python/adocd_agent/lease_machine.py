@@ -222,6 +222,11 @@ class LeaseMachine(Generic[Change]):
         self._state, self._waiting_for = "running", None
         return step
 
+    def put_off(self, why: str) -> None:
+        """Note why the step from `due` cannot be tried yet, where its owner finds that out."""
+        if self.is_restoring:
+            self._state, self._waiting_for = "waiting", why
+
     def is_due(self, step: PlanStep[Change]) -> bool:
         """Whether this step from `due` is still the one to execute: there may be a new lease or another plan."""
         return self._state == "running" and self._steps[0] is step

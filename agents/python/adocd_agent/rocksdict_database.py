@@ -102,10 +102,11 @@ class RocksdictDatabase:
                 raise DatabaseClosed from None
             raise
 
-    def end(self, changed: list[Name], originals: OptionState) -> None:
+    def end(self, changed: Mapping[Name, str], originals: OptionState) -> None:
         """See Database; thread pools outlive the database."""
-        for _, pool, _ in (name for name in changed if name[0] == "thread_pool"):
-            self._pools.set(pool, originals.thread_pools[pool])
+        for (scope, pool, _), written in changed.items():
+            if scope == "thread_pool":
+                self._pools.give_back(pool, int(written), originals.thread_pools[pool])
         with self._lock:
             held = list(self._held.values())
             self._held.clear()

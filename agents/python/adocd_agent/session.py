@@ -13,6 +13,7 @@ from adocd_agent.capabilities import Capabilities
 from adocd_agent.changes import check_change, check_condition, check_plan
 from adocd_agent.database import OpenDatabase
 from adocd_agent.events import EventRing
+from adocd_agent.host_safety import Conflict, find_conflict, without
 from adocd_agent.keeper import LeaseKeeper
 from adocd_agent.lease_machine import Times
 from adocd_agent.option_state import Name, OptionState, describe, read_back, wanted
@@ -39,8 +40,8 @@ class DatabaseSession:
         self._closed = threading.Event()
         self._changes_in_flight = 0
         self._pid = os.getpid()
-        self._leased: set[Name] = set()
-        """Options that this session's leases changed and that are not restored yet."""
+        self._leased: dict[Name, str] = {}
+        """Options that this session's leases changed and that are not restored yet, with what they were set to."""
         self._unsure: set[Name] = set()
         """Options whose call failed: the value may still be in use, although the file that is read back lacks it."""
         self.originals: OptionState = database.read_options(fresh=True)
@@ -75,7 +76,8 @@ class DatabaseSession:
             self.keeper.close()
         finally:
             with self._lock:
-                changed = sorted(name for name in self._leased if name[0] in ("rate_limiter", "thread_pool"))
+                outliving = ("rate_limiter", "thread_pool")
+                changed = {name: value for name, value in sorted(self._leased.items()) if name[0] in outliving}
             self.database.end(changed, self.originals)
 
     # --- what it says ---------------------------------------------------------------------------------------
@@ -131,19 +133,26 @@ class DatabaseSession:
         current = self.database.read_options(fresh=fresh)
         with self._lock:
             known = self.originals.column_families
-            for family in list(known):
-                if family not in current.column_families:
-                    self.forget_column_family(family)
+            dropped = [family for family in known if family not in current.column_families]
+        for family in dropped:
+            self.forget_column_family(family)
+        with self._lock:
             for family, values in current.column_families.items():
                 known.setdefault(family, dict(values))
         return current
 
     def forget_column_family(self, family: str) -> None:
-        """Forget the originals of one that was dropped: if there is another of its name, they are read anew."""
+        """Forget one that was dropped: if there is another of its name, its originals are read anew.
+
+        What the restore plan says of it does not hold for the other. The caller has no lock: see the keeper.
+        """
         with self._lock:
             self.originals.column_families.pop(family, None)
-            for names in (self._leased, self._unsure):
-                names.difference_update([name for name in names if name[:2] == ("column_family", family)])
+            of_family = [name for name in {*self._leased, *self._unsure} if name[:2] == ("column_family", family)]
+            for name in of_family:
+                self._leased.pop(name, None)
+                self._unsure.discard(name)
+        self.keeper.forget_column_family(family)
 
     # --- changes --------------------------------------------------------------------------------------------
 
@@ -217,7 +226,7 @@ class DatabaseSession:
 
         A step that is in force already writes nothing, nor does one for a column family that was dropped.
         """
-        lack = self.database.lack_of_space() if change["scope"] in ("column_family", "database") else None
+        lack = self._lack_of_space(change)
         if lack is None:
             return None
         current = self._current(fresh=True)
@@ -226,46 +235,86 @@ class DatabaseSession:
             writes = any(name in self._unsure or current.get(name) not in (None, value) for name, value in targets)
         return lack if writes else None
 
+    def _lack_of_space(self, change: Json) -> str | None:
+        return self.database.lack_of_space() if change["scope"] in ("column_family", "database") else None
+
     def execute(self, change: Json, *, repeat: bool = False) -> dict[str, Json]:
-        """Make one call, unless every value is already in force, and read back the result.
+        """Execute a step of a PATCH, unless every value is already in force, and read back the result.
 
         `repeat`: call even then. RocksDB before 9.11 can have reverted a change internally and still show the new
         value.
         """
+        return self._try(change, repeat=repeat, without_space=False)[0]
+
+    def _try(self, change: Json, *, repeat: bool, without_space: bool) -> tuple[dict[str, Json], Conflict | None]:
+        """Make one call, unless there is no need, or it must not be made; return the step's result, and a conflict.
+
+        `without_space`: make it even if there is no room for what RocksDB writes.
+        """
         if self.closed:
             raise DatabaseClosed
         started_s = time.monotonic()
-        before = self._current(fresh=True)
-        targets = wanted(change)
-        with self._lock:
-            there = not repeat and all(
-                before.get(name) == value and name not in self._unsure for name, value in targets.items()
-            )
-        error: str | None = None
-        after = before
-        if not there:
-            with self._lock:
-                self._leased.update(targets)
-                self._unsure.update(targets)
-            error = self.database.call(change)
-            if error is None:
-                with self._lock:
-                    self._unsure.difference_update(targets)
+        before = after = self._current(fresh=True)
+        there = not repeat and self._is_there(change, before)
+        conflict = None if there else find_conflict(change, before)
+        obstacle = None if conflict is None else conflict.why
+        if not (there or obstacle or without_space):
+            obstacle = self._lack_of_space(change)
+        error = f"Not executed: {obstacle}." if obstacle else None
+        if not (there or obstacle):
+            error = self._call(change)
             after = self._current(fresh=True)
-        return {
+        step = {
             "outcome": "unchanged" if there else "applied" if error is None else "error",
             "elapsed_s": time.monotonic() - started_s,
             "error": error,
             "read_back": read_back(after, change),
         }
+        return step, conflict
+
+    def _is_there(self, change: Json, current: OptionState) -> bool:
+        with self._lock:
+            targets = wanted(change).items()
+            return all(current.get(name) == value and name not in self._unsure for name, value in targets)
+
+    def _call(self, change: Json) -> str | None:
+        """Make one call; return RocksDB's error message if it fails."""
+        targets = wanted(change)
+        with self._lock:
+            self._leased.update(targets)
+            self._unsure.update(targets)
+        error = self.database.call(change)
+        if error is None:
+            with self._lock:
+                self._unsure.difference_update(targets)
+        return error
 
     def undo(self, change: Json) -> dict[str, Json]:
-        """Execute the change of a restore step; an option back at its original counts as the host's own again."""
-        step = self.execute(change)
+        """Execute the change of a restore step; an option back at its original counts as the host's own again.
+
+        Whether there is space is the keeper's question, since at the end of the process a restore cannot wait.
+        """
+        step = self._execute_what_fits(change)
         with self._lock:
             for name in wanted(change):
                 if name not in self._unsure and step["read_back"].get(name[2]) == self.originals.get(name):
-                    self._leased.discard(name)
+                    self._leased.pop(name, None)
+        return step
+
+    def _execute_what_fits(self, change: Json) -> dict[str, Json]:
+        """Set the options of a restore step without those whose values do not go together, and say which."""
+        step, conflict = self._try(change, repeat=False, without_space=True)
+        while conflict is not None:
+            change = without(change, conflict.options)
+            if not change["options"]:
+                break
+            rest, conflict = self._try(change, repeat=False, without_space=True)
+            step = {
+                "outcome": "error",
+                "elapsed_s": step["elapsed_s"] + rest["elapsed_s"],
+                "error": " ".join(error for error in (step["error"], rest["error"]) if error),
+                "read_back": {**step["read_back"], **rest["read_back"]},
+            }
         return step
 
     def must_restore(self, current: OptionState) -> set[Name]:

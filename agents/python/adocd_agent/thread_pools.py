@@ -49,6 +49,8 @@ class ThreadPools:
         self._counted_s = 0.0
         self._shrinking: dict[str, int] = {}
         self._before_leases: dict[str, int] = {}
+        self._set: dict[str, int] = {}
+        """What was set last, by whichever session."""
 
     def sizes(self, *, fresh: bool = False) -> dict[str, int]:
         """Return the number of threads of each pool, or its number after a shrink in progress."""
@@ -63,15 +65,33 @@ class ThreadPools:
     def set(self, pool: str, threads: int) -> None:
         """Set a pool's size. Setting its current size makes that the original; a session adopts it that way."""
         with self._lock:
-            before = self._sizes(fresh=True)[pool]
-            original = self._before_leases.setdefault(pool, before)
-            getattr(self._env(), _SETTERS[pool])(threads)
-            if threads in (original, before):
+            self._call(pool, threads)
+        self._settle(pool)
+
+    def give_back(self, pool: str, written: int, original: int) -> None:
+        """Set a pool to its original that a session left at `written`, unless it is somebody else's by now."""
+        with self._lock:
+            size = self._sizes(fresh=True)[pool]
+            if size == written:
+                self._call(pool, original)
+            elif size != self._set.get(pool):  # the host has set it: a later lease leads back to that
                 self._before_leases.pop(pool, None)
-            if threads < self._counted[pool]:
-                self._shrinking[pool] = threads
-            else:
-                self._shrinking.pop(pool, None)
+        self._settle(pool)
+
+    def _call(self, pool: str, threads: int) -> None:
+        before = self._sizes(fresh=True)[pool]
+        original = self._before_leases.setdefault(pool, before)
+        getattr(self._env(), _SETTERS[pool])(threads)
+        self._set[pool] = threads
+        if threads in (original, before):
+            self._before_leases.pop(pool, None)
+        if threads < self._counted[pool]:
+            self._shrinking[pool] = threads
+        else:
+            self._shrinking.pop(pool, None)
+
+    def _settle(self, pool: str) -> None:
+        """Give idle threads the time to end."""
         deadline_s = time.monotonic() + SETTLE_S
         while self._unsettled(pool) and time.monotonic() < deadline_s:
             time.sleep(0.001)

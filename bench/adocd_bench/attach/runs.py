@@ -17,9 +17,12 @@ from adocd_bench.run.workspace import run_directory
 _SETTLE_S = 5.0
 
 
-def again_and_again(program: Running, times: int, say: Callable[[str], None]) -> Host:
-    """Attach so many times. Raises RunFailed for a wrong database, AttachRefused, NativeError."""
-    time.sleep(_SETTLE_S)  # what it opens, fills and starts at first is none of the attaching's
+def again_and_again(program: Running, times: int, say: Callable[[str], None], settle_s: float = _SETTLE_S) -> Host:
+    """Attach so many times, from `settle_s` seconds on.
+
+    Raises RunFailed for a wrong database, AttachRefused, NativeError.
+    """
+    time.sleep(settle_s)  # what it opens, fills and starts at first is none of the attaching's
     found = []
     with run_directory() as run:
         for number in range(times):

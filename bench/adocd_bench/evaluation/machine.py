@@ -7,16 +7,19 @@ from pathlib import Path
 from adocd import __version__
 from adocd.probes.files import text_or
 from adocd_bench.errors import CapUnavailable
+from adocd_bench.evaluation.code_hash import code_in_use
 from adocd_bench.evaluation.raw import Machine
-from adocd_bench.host.bandwidth import DeviceBandwidth
 from adocd_bench.host.cap import CgroupTree
 from adocd_bench.host.device import REAL_ROOTS, Roots, block_device_of
 
 _KIB = 1024
 
 
-def machine(directory: Path, bandwidth: DeviceBandwidth | None, roots: Roots = REAL_ROOTS) -> Machine:
-    """Read this machine's facts, for databases in `directory`. The versions of RocksDB and the program stay empty."""
+def machine(directory: Path, roots: Roots = REAL_ROOTS) -> Machine:
+    """Read this machine's facts, for databases in `directory`.
+
+    What is measured later, and the versions of RocksDB and the program, stay empty.
+    """
     return Machine(
         cpus=os.cpu_count() or 1,
         cpu_model=_member(roots.proc / "cpuinfo", "model name") or platform.machine(),
@@ -24,12 +27,13 @@ def machine(directory: Path, bandwidth: DeviceBandwidth | None, roots: Roots = R
         kernel=platform.release(),
         distribution=_distribution(),
         device=_device(directory, roots),
-        device_write_bytes_per_s=None if bandwidth is None else bandwidth.write_bytes_per_s,
-        device_read_bytes_per_s=None if bandwidth is None else bandwidth.read_bytes_per_s,
+        device_write_bytes_per_s=None,
+        device_read_bytes_per_s=None,
         cgroup_version=_cgroup_version(roots),
         adocd_version=__version__,
         rocksdb_version="",
         program_version="",
+        code=code_in_use(),
     )
 
 

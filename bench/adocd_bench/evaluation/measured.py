@@ -1,4 +1,4 @@
-"""Measurements made once per plan and kept with its runs: the device, and the rate of flushing alone."""
+"""Measurements made once per plan and machine, and kept with its runs: the device, and the rate of flushing alone."""
 
 import statistics
 from dataclasses import dataclass, field, replace
@@ -34,10 +34,31 @@ _FLUSHES_ALONE = {
 
 @dataclass(frozen=True, slots=True)
 class MeasuredDevice:
-    """The device's bandwidth, None without direct I/O; the rate that flushes alone reach, in bytes/s by profile."""
+    """What was measured of the device, and on which machine.
+
+    Attributes:
+        bandwidth: the device's; None without direct I/O.
+        flushing_bytes_per_s: the rate that flushes alone reach, by profile.
+        cpu_model, kernel: of the machine; None if they were not recorded.
+
+    """
 
     bandwidth: DeviceBandwidth | None
     flushing_bytes_per_s: dict[str, int] = field(default_factory=dict)
+    cpu_model: str | None = None
+    kernel: str | None = None
+
+    def is_of_another(self, machine: raw.Machine) -> bool:
+        """Say whether it is known to have been measured on another machine, or under another kernel."""
+        pairs = ((self.cpu_model, machine.cpu_model), (self.kernel, machine.kernel))
+        return any(then is not None and then != now for then, now in pairs)
+
+    def told(self, machine: raw.Machine) -> raw.Machine:
+        """Add the bandwidth to the facts about the machine."""
+        if self.bandwidth is None:
+            return machine
+        write, read = self.bandwidth.write_bytes_per_s, self.bandwidth.read_bytes_per_s
+        return replace(machine, device_write_bytes_per_s=write, device_read_bytes_per_s=read)
 
     def bandwidth_under(self, profile: DeviceProfile) -> int | None:
         """Give what a profile leaves of the device, in bytes/s: its cap, else what was measured."""
@@ -49,10 +70,13 @@ class MeasuredDevice:
 _FILE = ResultFile(TypeAdapter(MeasuredDevice))
 
 
-def know(file: Path, place: Path) -> MeasuredDevice:
-    """Read what was measured before, or measure the device now; raises BadArgument."""
+def know(file: Path, place: Path, machine: raw.Machine) -> MeasuredDevice:
+    """Read what was measured before on this machine, or measure the device now; raises BadArgument."""
     before = _FILE.read_if_there(file)
-    return keep(file, MeasuredDevice(bandwidth.measure(place))) if before is None else before
+    if before is not None and not before.is_of_another(machine):
+        return before
+    found = bandwidth.measure(place)
+    return keep(file, MeasuredDevice(found, cpu_model=machine.cpu_model, kernel=machine.kernel))
 
 
 def keep(file: Path, known: MeasuredDevice) -> MeasuredDevice:

@@ -15,12 +15,13 @@ from adocd_bench.errors import CapUnavailable
 from adocd_bench.evaluation import raw
 from adocd_bench.evaluation.circumstances import owners_options
 from adocd_bench.evaluation.counted import Counted
+from adocd_bench.evaluation.cpu_looks import CpuLooks
 from adocd_bench.evaluation.device_count import DeviceCount
 from adocd_bench.evaluation.drained import drain_s_of, see_room, settled_of
 from adocd_bench.evaluation.loads.program import LoadJob, LoadOutcome, LoadProgram
 from adocd_bench.host.cap import Cap
 from adocd_bench.host.device import block_device_of, parse_profile
-from adocd_bench.host.noise import CpuTimes, cpu_times, others_cpu
+from adocd_bench.host.noise import CpuTimes, others_cpu
 from adocd_bench.host.own_devices import OwnDevices
 from adocd_bench.host.usage import Usage
 from adocd_bench.run.observe import AgentProgram, ObservedRun, Tick, Watched, observe, settings_of
@@ -64,7 +65,8 @@ def run(
         os.sync()  # earlier writes must not slow this run
     disk = cap.disk.name if cap.disk else _device_of(cap.directory)
     device, whole = DeviceCount(cap.device.name if cap.device else disk, cap.dedicated), DeviceCount(disk)
-    cpu_before, whole_before = cpu_times(), whole.written_bytes()
+    processors = CpuLooks()
+    cpu_before, whole_before = processors.take(), whole.written_bytes()
     begun_unix_s, begun_s = time.time(), time.monotonic()
     group_before, own_before = cap.written_bytes(), devices.written_bytes()
     try:
@@ -79,6 +81,7 @@ def run(
             def looked(seen: Watched) -> None:
                 preparing.look(seen)
                 device.look()
+                processors.look()
                 on_look(seen.newest)
 
             with Settling(room, database, owners_options(wanted.scale)) as settling:
@@ -107,7 +110,8 @@ def run(
     own = devices.written_bytes() - own_before
     if not cap.dedicated and group_before is not None:
         own += (cap.written_bytes() or 0) - group_before
-    cpu_after = cpu_times()
+    cpu_after = processors.take()
+    begin_s, end_s = outcome.begin_monotonic_s, outcome.begin_monotonic_s + outcome.measured_s
     others = others_cpu(cpu_before, cpu_after)
     noise = raw.Noise(
         others_cpu_fraction=others.user,
@@ -115,13 +119,14 @@ def run(
         others_kernel_fraction=others.kernel,
         bench_cpu_fraction=_bench_cpu(cpu_before, cpu_after, observed),
         bench_device_bytes=own if cap.dedicated else None,
+        measured_others_fraction=processors.others_between(begin_s, end_s),
     )
     took = (begun_unix_s, time.monotonic() - begun_s)
     made = assembled(wanted, machine, observed, outcome, noise, took, settling.seen)
-    begin_s, imposed_s, law_s = outcome.begin_monotonic_s, preparing.imposed_monotonic_s, preparing.law_monotonic_s
+    imposed_s, law_s = preparing.imposed_monotonic_s, preparing.law_monotonic_s
     return replace(
         made,
-        device=device.between(begin_s, begin_s + outcome.measured_s),
+        device=device.between(begin_s, end_s),
         capped_at_s=None if imposed_s is None else imposed_s - begin_s,
         law_at_s=None if law_s is None else law_s - begin_s,
     )
@@ -200,8 +205,9 @@ def assembled(
         daemon=raw.Process(observed.daemon.cpu_s, observed.daemon.peak_rss_bytes),
         noise=noise,
         wal_outside_cap=parse_profile(wanted.profile).wal_outside,
-        warnings=tuple(_warnings(outcome, drain_s, counted, last_s)),
+        warnings=tuple(_warnings(outcome, counted, last_s)),
         after=outcome.after,
+        after_span_s=_after_span_s(outcome),
         settled=settled,
         at_once=wanted.at_once,
     )
@@ -276,9 +282,14 @@ def _cpu_s(usage: Mapping[float, Usage], monotonic_s: float) -> float:
     return low + (high - low) * (monotonic_s - times[after - 1]) / (times[after] - times[after - 1])
 
 
-def _warnings(outcome: LoadOutcome, drain_s: float | None, counted: Counted, last_s: float) -> Iterator[str]:
-    if drain_s is None:
-        yield "not everything was compacted in the end, so how long the drain takes is not known"
+def _after_span_s(outcome: LoadOutcome) -> tuple[float, float] | None:
+    if outcome.after_span_monotonic_s is None:
+        return None
+    begin_s, end_s = outcome.after_span_monotonic_s
+    return begin_s - outcome.begin_monotonic_s, end_s - outcome.begin_monotonic_s
+
+
+def _warnings(outcome: LoadOutcome, counted: Counted, last_s: float) -> Iterator[str]:
     if last_s < outcome.measured_s:
         yield "the daemon saw nothing after the measured phase, so the counts at its end are those of its last second"
     writes = sum(each.count for each in outcome.operations if each.kind == "write")

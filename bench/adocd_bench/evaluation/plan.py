@@ -5,7 +5,7 @@ meanwhile meets all of them, and each repetition begins with another one. A bloc
 a baseline of its own.
 """
 
-import json
+import contextlib
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -117,8 +117,22 @@ def _rotated(names: Sequence[str], by: int) -> Sequence[str]:
     return [*names[first:], *names[:first]]
 
 
+@dataclass(frozen=True, slots=True)
+class FailedRun:
+    """A run that failed: how often, and why the last time. `succeeded`: it was made in the end."""
+
+    run: str
+    sentence: str
+    attempts: int
+    succeeded: bool = False
+
+
+#: One file for each run that ever failed: a run that only succeeds when it is tried again says something of its scheme.
+FAILURES = ResultFile(TypeAdapter(FailedRun), "{file} is no record of a failed run ({why}): remove it")
+
+
 class Folder:
-    """The directory of a plan: what was asked, raw results by run, and why others failed."""
+    """The directory of a plan: what was asked, raw results by run, and which runs failed, and why."""
 
     def __init__(self, directory: Path) -> None:
         self.directory, self.plan = directory, directory / "plan.json"
@@ -158,22 +172,23 @@ class Folder:
         return [run for run in planned(asked) if not is_there(self.file(run))]
 
     def fail(self, run: Planned, sentence: str) -> None:
-        """Keep why a run failed; it is tried again when the plan is resumed."""
-        told = {"run": run.name, "sentence": sentence, "attempts": self._attempts(run) + 1}
-        self._failure(run).write_text(json.dumps(told) + "\n", encoding="utf-8")
+        """Keep why a run failed; it is tried again when the plan is resumed. Raises BadArgument."""
+        before = self._failed_before(run)
+        attempts = 1 if before is None else before.attempts + 1
+        FAILURES.write(self._failure(run), FailedRun(run.name, sentence, attempts), indent=None)
 
     def succeed(self, run: Planned) -> None:
-        """Forget that it failed before."""
-        self._failure(run).unlink(missing_ok=True)
+        """Keep that a run that had failed was made in the end. Raises BadArgument."""
+        if (before := self._failed_before(run)) is not None:
+            FAILURES.write(self._failure(run), replace(before, succeeded=True), indent=None)
 
     def _failure(self, run: Planned) -> Path:
         return self.failed / f"{run.name}.json"
 
-    def _attempts(self, run: Planned) -> int:
-        try:
-            return int(json.loads(self._failure(run).read_text(encoding="utf-8"))["attempts"])
-        except (OSError, ValueError, KeyError, TypeError):
-            return 0
+    def _failed_before(self, run: Planned) -> FailedRun | None:
+        with contextlib.suppress(BadArgument):  # what is damaged tells nothing
+            return FAILURES.read_if_there(self._failure(run))
+        return None
 
 
 _FILE = ResultFile(TypeAdapter(RunsAsked), "{file} is no plan of adocd bench ({why}): choose another --out")

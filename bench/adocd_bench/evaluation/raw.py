@@ -5,7 +5,7 @@ seconds since the first client operation of the measured phase, unless the name 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
 
@@ -152,6 +152,8 @@ class Noise:
             recorded.
         bench_device_bytes: what all runs that went on at the same time wrote to the disk beneath their devices, this
             one's included; None if they had no devices of their own, or it was not recorded.
+        measured_others_fraction: `others_cpu_fraction` and `others_kernel_fraction` together, over the measured phase
+            alone. None: it was not recorded.
 
     """
 
@@ -160,6 +162,7 @@ class Noise:
     others_kernel_fraction: float | None = None
     bench_cpu_fraction: float | None = None
     bench_device_bytes: int | None = None
+    measured_others_fraction: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +195,11 @@ class DeviceBytes:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """The machine of a run, with the versions of the programs."""
+    """The machine of a run, with the versions of the programs.
+
+    `code` is a hash of the sources of adocd and the bench, and of the agent in use (code_hash.py); None if it was not
+    recorded.
+    """
 
     cpus: int
     cpu_model: str
@@ -207,6 +214,7 @@ class Machine:
     adocd_version: str
     rocksdb_version: str
     program_version: str
+    code: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,6 +233,11 @@ class SchemeUsed:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     tick_s: float = 1.0
     safety: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def setting(self) -> Mapping[str, Any]:
+        """All but its name and title: two schemes of the same setting are the same one."""
+        return {each.name: getattr(self, each.name) for each in fields(self) if each.name not in ("name", "title")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,13 +294,14 @@ class RawRun:
         operations: the clients' operations in the measured phase.
         measured_s: how long the measured phase took, as the program reports it; in an open loop with what was late.
         drain_s: time from the clients' end until nothing was left to flush or compact under the owner's options (kept
-            runs without `settled`: under the law's); None if that was not reached or not waited for.
+            runs without `settled`: under the law's); None if that was not reached (`cut_off`) or not waited for.
         wal_outside_cap: whether the cap did not limit the WAL's buffered writes. Such runs have a profile's name with
             `-wal-outside`; before there were such names, runs on cgroup v1 had the name without it.
         capped_at_s: when the cap took effect, for a run that began without it; else None.
         law_at_s: when the policy was set, for a run that was loaded before without one; else None: from the open on.
         device: what the capped device counted in the measured phase, without a cap the disk; None if not recorded.
         after: the clients' operations after the measured phase, if the workload continues to observe its effects.
+        after_span_s: from when until when these went on; None without any, or if it was not recorded.
         settled: the restore and the drain; None in runs that were drained under the law's options, or not at all.
         at_once: how many runs of the plan went on at the same time at most, this one included.
         warnings: what the runner noticed, such as counts that disagree or a daemon that ended.
@@ -325,6 +339,12 @@ class RawRun:
     device: DeviceBytes | None = None
     settled: Settled | None = None
     at_once: int = 1
+    after_span_s: tuple[float, float] | None = None
+
+    @property
+    def cut_off(self) -> bool:
+        """Whether its drain was waited for and not reached; a program that is not drained has no `settled`."""
+        return self.settled is not None and self.drain_s is None
 
     @property
     def phase_s(self) -> float:

@@ -342,13 +342,6 @@ _ALL = (
     Scheme("tikv", "TiKV's flow controller, on RocksDB's delay", "tikv", _tikv),
     Scheme("cockroach", "CockroachDB's store admission, on RocksDB's delay", "cockroach", _cockroach),
     Scheme("tide", "adocd's own law: floods into level 0, one wide merge, and a slope", "tide", _tide),
-    Scheme(
-        "tide-limiter",
-        "the same with a rate limiter that it turns: merges get what clients leave",
-        "tide",
-        lambda here: {**_tide(here), "limiter": True},
-        limiter=True,
-    ),
     Scheme("silk-d", "the ADOC paper's settings SILK-D, without SILK: 2 threads, 64 MiB", options=_silk_preset(2, 64)),
     Scheme(
         "silk-p",

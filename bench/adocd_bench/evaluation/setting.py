@@ -104,10 +104,11 @@ def setting(asked: RunsAsked, out: Path, directory: Path | None) -> Iterator[Run
             with capped(profile, place, room):  # refuse a profile that cannot be capped before measuring anything
                 pass
         file = out / "measured.json"
-        known = measured.know(file, place)
+        here = machine(place)
+        known = measured.know(file, place, here)
         for profile in profiles:
             refuse_above(profile, known.bandwidth, asked.at_once)
-        found = machine(place, known.bandwidth)
+        found = known.told(here)
     yield RunSite(parent, room, file, found, known, Lanes(asked.at_once))
 
 

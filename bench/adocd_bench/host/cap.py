@@ -31,7 +31,7 @@ from pathlib import Path
 from adocd_bench.errors import CapUnavailable
 from adocd_bench.host.device import REAL_ROOTS, DeviceProfile, Roots, WholeDisk, block_device_of, written_bytes_of
 from adocd_bench.host.loop import LoopDisk, loop_disk
-from adocd_bench.host.owner import own_token, owner_is_gone
+from adocd_bench.host.owner import locked, own_token, taken_over
 
 GROUP_PREFIX = "adocd-bench-"
 _REMOVE_WITHIN_S = 10.0
@@ -147,9 +147,10 @@ class CgroupTree:
     def remove_leftovers(self) -> None:
         """Remove the empty groups of runs that were killed; never ends a process it did not start."""
         for group in self.hierarchy.glob(f"{GROUP_PREFIX}*"):
-            if owner_is_gone(group.name, GROUP_PREFIX, self.proc) and not self.processes(group):
-                with contextlib.suppress(OSError):
-                    self.remove(group)
+            with taken_over(group.name, GROUP_PREFIX, group, self.proc) as is_ours:
+                if is_ours and not self.processes(group):
+                    with contextlib.suppress(OSError):
+                        self.remove(group)
 
 
 def written_bytes(group: Path, device: WholeDisk) -> int:
@@ -242,10 +243,11 @@ def own_group(tree: CgroupTree) -> Iterator[Path]:
         tree.make(group)
     except OSError as error:
         raise refusal(error, tree.hierarchy) from error
-    try:
-        yield group
-    finally:
-        _end(tree, group)
+    with locked(group):  # between two programs it is empty, and must not be taken for a leftover
+        try:
+            yield group
+        finally:
+            _end(tree, group)
 
 
 def refusal(error: OSError, path: Path) -> CapUnavailable:

@@ -8,6 +8,7 @@ found again by the file's path: no name of a device has to be kept, whenever a r
 """
 
 import contextlib
+import errno
 import os
 import shutil
 import subprocess
@@ -21,15 +22,17 @@ from adocd.probes.files import text_or
 from adocd.probes.mounts import read_mounts
 from adocd_bench.errors import CapUnavailable, NotEnoughSpace
 from adocd_bench.host.device import MB, Roots, WholeDisk, written_bytes_of
+from adocd_bench.host.owner import locked
 
 IMAGE, MOUNT_POINT = "disk.img", "disk"
 #: The files of cgroup v1's top group in which a device's caps are.
 V1_LIMITS = ("blkio.throttle.read_bps_device", "blkio.throttle.write_bps_device")
-_CONTROL = Path("/dev/loop-control")
+_DEVICES = Path("/dev")
+_CONTROL = _DEVICES / "loop-control"
 #: Where the system administrator's programs are, for a root whose PATH lacks them.
 _SBIN = f"{os.defpath}:/usr/local/sbin:/usr/sbin:/sbin"
 _WAY_OUT = "use --profile uncapped"
-_BUSY_FOR_S, _POLL_S = 10.0, 0.05
+_BUSY_FOR_S, _DETACHED_WITHIN_S, _POLL_S = 10.0, 2.0, 0.05
 #: Nothing of the file system is initialised later, in the background of a run. Databases have few files.
 _FORMAT = ["-q", "-m", "0", "-N", "16384", "-J", "size=64", "-E", "lazy_itable_init=0,lazy_journal_init=0,nodiscard"]
 
@@ -60,8 +63,9 @@ def loop_disk(workspace: Path, size_bytes: int, roots: Roots) -> Iterator[LoopDi
     image, point = workspace.resolve() / IMAGE, workspace.resolve() / MOUNT_POINT
     try:
         _preallocate(image, size_bytes)
-        _run("losetup", "--find", "--direct-io=on", str(image))
-        (device,) = attached(image, roots)
+        with locked(_CONTROL):  # a number that is free has no caps left
+            _run("losetup", "--find", "--direct-io=on", str(image))
+            (device,) = attached(image, roots)
         begun_bytes = written_bytes_of(device.name) or 0
         if text_or(roots.sysfs / "block" / device.name / "loop/dio").strip() != "1":
             raise CapUnavailable(
@@ -95,7 +99,8 @@ def images(roots: Roots) -> list[Path]:
 def take_down(image: Path, roots: Roots) -> bool:
     """Unmount and detach what is over this file, and remove it; False while a program still has files open there.
 
-    Touches nothing but the devices over this file, and of their mounts only the one beside it.
+    Touches nothing but the devices over this file, and of their mounts only the one beside it. A device that somebody
+    still uses keeps its caps.
     """
     point = image.parent / MOUNT_POINT
     for device in attached(image, roots):
@@ -103,10 +108,8 @@ def take_down(image: Path, roots: Roots) -> bool:
             return False
         if _mounted(device, roots):
             return False
-        _uncap(device, roots)
-        _done("losetup", "--detach", f"/dev/{device.name}")
-    if attached(image, roots):
-        return False
+        if not _detached(device, image, roots):
+            return False
     image.unlink(missing_ok=True)
     with contextlib.suppress(OSError):
         point.rmdir()
@@ -119,10 +122,45 @@ def _leave(image: Path, roots: Roots) -> None:
     while not take_down(image, roots):
         if time.monotonic() > deadline_s:
             _done("umount", "--lazy", str(image.parent / MOUNT_POINT))
-            take_down(image, roots)
-            image.unlink(missing_ok=True)
+            if not take_down(image, roots):
+                _abandon(image, roots)
             return
         time.sleep(_POLL_S)
+
+
+def _abandon(image: Path, roots: Roots) -> None:
+    """Leave a busy device to the kernel, uncapped: without its file nobody finds it again to remove the caps."""
+    for device in attached(image, roots):
+        _uncap(device, roots)
+        _done("losetup", "--detach", f"/dev/{device.name}")
+    image.unlink(missing_ok=True)
+
+
+def _detached(device: WholeDisk, image: Path, roots: Roots) -> bool:
+    """Detach it and then remove its caps, before its number is somebody else's; False while somebody has it open.
+
+    It may be mounted in another mount namespace, where we do not see it; detaching it would leave it to the kernel.
+    """
+    with locked(_CONTROL):
+        if _is_in_use(device):
+            return False
+        _done("losetup", "--detach", f"/dev/{device.name}")
+        deadline_s = time.monotonic() + _DETACHED_WITHIN_S
+        while device in attached(image, roots):  # whoever has just looked at it keeps it for a moment
+            if time.monotonic() > deadline_s:
+                return False
+            time.sleep(_POLL_S)
+        _uncap(device, roots)
+    return True
+
+
+def _is_in_use(device: WholeDisk) -> bool:
+    """Say whether it is mounted anywhere, or opened for its opener alone: the kernel lets nobody else do that."""
+    try:
+        os.close(os.open(_DEVICES / device.name, os.O_RDONLY | os.O_EXCL | os.O_CLOEXEC))
+    except OSError as error:
+        return error.errno == errno.EBUSY
+    return False
 
 
 def _uncap(device: WholeDisk, roots: Roots) -> None:

@@ -10,9 +10,11 @@ from pathlib import Path
 from adocd_bench.errors import BadArgument, CapUnavailable, NotEnoughSpace
 from adocd_bench.host import loop
 from adocd_bench.host.device import REAL_ROOTS, DeviceProfile, Roots, block_device_of
-from adocd_bench.host.owner import own_token, owner_is_gone
+from adocd_bench.host.owner import locked, own_token, taken_over
 
 PREFIX = "adocd-demo-"
+#: The file in a workspace that its process holds the lock of.
+LOCK = "lock"
 _GB = 1_000_000_000
 # Upper bounds, so that a run never fills a disk. One thread of db_bench writes up to 0.16 GB/s for as long as nothing
 # holds it up, and over several minutes at most half of that. The largest compaction needs room for all of it twice:
@@ -66,14 +68,24 @@ def choose_parent(requested: Path | None, room_bytes: int, roots: Roots = REAL_R
 
 @contextlib.contextmanager
 def workspace(parent: Path, roots: Roots = REAL_ROOTS) -> Iterator[Path]:
-    """Make a directory for this process's databases, and remove it afterwards; remove those of dead runs first."""
+    """Make a directory for this process's databases, and remove it afterwards; remove those of dead runs first.
+
+    Its lock is held as long as it is there: under its name, by which others find it, it is never without.
+    """
     remove_leftovers(parent, roots)
     directory = parent / f"{PREFIX}{own_token(roots.proc)}"
-    directory.mkdir(mode=0o700)
+    unfinished = parent / f".{directory.name}"
+    unfinished.mkdir(mode=0o700)
     try:
-        yield directory
+        (unfinished / LOCK).touch()
+        with locked(unfinished / LOCK):
+            unfinished.rename(directory)
+            try:
+                yield directory
+            finally:
+                shutil.rmtree(directory, ignore_errors=True)
     finally:
-        shutil.rmtree(directory, ignore_errors=True)
+        shutil.rmtree(unfinished, ignore_errors=True)
 
 
 @contextlib.contextmanager
@@ -94,8 +106,11 @@ def remove_leftovers(parent: Path, roots: Roots = REAL_ROOTS) -> None:
     below = (path.parent.resolve() / path.name for path in parent.glob(f"{PREFIX}*"))
     for directory in {*below, *(image.parent for image in loop.images(roots))}:
         mine = not directory.is_symlink() and directory.is_dir() and directory.stat().st_uid == os.geteuid()
-        if mine and owner_is_gone(directory.name, PREFIX, roots.proc) and loop.take_down(directory / loop.IMAGE, roots):
-            shutil.rmtree(directory, ignore_errors=True)
+        if not mine:
+            continue
+        with taken_over(directory.name, PREFIX, directory / LOCK, roots.proc) as is_ours:
+            if is_ours and loop.take_down(directory / loop.IMAGE, roots):
+                shutil.rmtree(directory, ignore_errors=True)
 
 
 def _is_on_disk(path: Path, roots: Roots) -> bool:

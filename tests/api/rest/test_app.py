@@ -9,7 +9,7 @@ import pytest
 from adocd.api import server
 from adocd.model.decision import Decision, Setting
 from adocd.model.knob import Knob
-from tests.api.harness import Service, with_service
+from tests.api.harness import Run, Service, with_service
 from tests.daemon.harness import overflowing, until
 
 
@@ -113,7 +113,7 @@ def test_restore_gives_everything_back_and_pauses(tmp_path: Path) -> None:
     ],
 )
 def test_bad_requests_are_problems_of_one_sentence(
-    tmp_path: Path, method: str, path: str, body: object, status: int, sentence: str
+    left_alone: Run, method: str, path: str, body: object, status: int, sentence: str
 ) -> None:
     async def check(service: Service) -> None:
         whole = path if path.startswith("/v") else f"{service.target}{path}"
@@ -123,7 +123,7 @@ def test_bad_requests_are_problems_of_one_sentence(
         assert problem["title"]
         assert sentence in problem["detail"]
 
-    with_service(tmp_path, overflowing(tmp_path / "db"), check)
+    left_alone(check)
 
 
 def test_a_law_that_cannot_work_is_refused_with_the_reason(tmp_path: Path) -> None:

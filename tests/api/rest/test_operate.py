@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from adocd.model.knob import MIB
-from tests.api.harness import Service, with_service
+from tests.api.harness import Run, Service, with_service
 from tests.daemon.harness import overflowing, until
 from tests.support.fake_database import FakeDatabase
 
@@ -184,7 +184,7 @@ def test_a_pin_of_one_column_family_leaves_the_others_alone(tmp_path: Path) -> N
     ],
 )
 def test_what_cannot_be_pinned_is_refused_with_the_reason(
-    tmp_path: Path, option: str, asked: dict[str, object], status: int, words: str
+    left_alone: Run, option: str, asked: dict[str, object], status: int, words: str
 ) -> None:
     async def body(service: Service) -> None:
         before = dict(options(service))
@@ -192,7 +192,7 @@ def test_what_cannot_be_pinned_is_refused_with_the_reason(
         assert await listed(service) == []
         assert options(service) == before
 
-    with_service(tmp_path, FakeDatabase(tmp_path / "db"), body)
+    left_alone(body)
 
 
 def test_half_a_character_is_not_pinned_for_all(tmp_path: Path) -> None:
@@ -233,6 +233,30 @@ def test_a_dry_run_takes_no_pin_and_leaves_those_that_are_there_without_effect(t
     with_service(tmp_path, FakeDatabase(tmp_path / "db"), body)
 
 
+def test_the_pins_of_a_database_that_is_closed_for_long_are_listed_and_removed(tmp_path: Path) -> None:
+    async def body(service: Service) -> None:
+        place = f"{service.target}/overrides/{SLOWDOWN}"
+        await service.call("PUT", place, {"value": "30", "for_s": None})
+        id_ = service.loop.id
+        service.agent.close()
+        await until(lambda: service.loop.state == "closed", "it is closed")
+        service.fleet.drop_closed(id_)
+        (shown,) = await listed(service)
+        assert (shown["target"], shown["ineffective"]) == (id_, "the database is closed")
+        assert await listed(service, f"/v1/targets/{id_[:6]}") == [shown]
+        other = await refused(service, "DELETE", f"{service.target}/overrides/max_background_jobs", None, 404)
+        assert other == f"max_background_jobs is not pinned on {service.database.path}; pinned is {SLOWDOWN}"
+        assert await service.call("DELETE", place) == (200, {"removed": True, "warning": None})
+        _, known = await service.call("GET", "/v1/targets")
+        assert sum(kept["overrides"] for kept in known["kept"]) == 0
+        _, audit = await service.call("GET", f"/v1/operations?target={id_}")
+        last = audit["operations"][-1]
+        assert (last["what"], last["sentence"]) == ("unpin", f"{getpass.getuser()} removed the pin of {SLOWDOWN}")
+        await refused(service, "PUT", place, {"value": "30"}, 404)
+
+    with_service(tmp_path, FakeDatabase(tmp_path / "db"), body)
+
+
 # -- pauses
 
 
@@ -267,6 +291,25 @@ def test_a_pin_acts_during_a_pause(tmp_path: Path) -> None:
         await service.call("POST", f"{service.target}/pause", {})
         await service.call("PUT", f"{service.target}/overrides/{SLOWDOWN}", {"value": "30"})
         await until(lambda: options(service)[SLOWDOWN] == "30", "the operator's pin acts")
+
+    with_service(tmp_path, FakeDatabase(tmp_path / "db"), body)
+
+
+def test_a_pause_says_whether_there_was_one_and_what_is_in_force(tmp_path: Path) -> None:
+    async def body(service: Service) -> None:
+        async def paused(place: str, reason: str) -> tuple[str, bool]:
+            status, answer = await service.call("POST", f"{place}/pause", {"reason": reason})
+            assert status == 200
+            return answer["paused"].partition(" ")[2], answer["was_paused"]
+
+        assert await paused("/v1", "one") == ("paused it: one", False)
+        assert await paused("/v1", "two") == ("paused it: two", True)
+        assert await paused(service.target, "three") == ("paused it: three", True)
+        kept = "restored the originals; resume or set a policy to go on"
+        await service.call("POST", f"{service.target}/restore")
+        assert await paused(service.target, "four") == (kept, True), "a pause takes nothing of a restore back"
+        await service.call("POST", "/v1/restore")
+        assert await paused("/v1", "five") == (kept, True)
 
     with_service(tmp_path, FakeDatabase(tmp_path / "db"), body)
 

@@ -8,11 +8,11 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from adocd.api.web.target_metrics import targets
-from tests.api.harness import Service, with_service
+from tests.api.harness import Run, Service, with_service
 from tests.daemon.harness import overflowing
 
 
-def test_it_shows_what_the_daemon_shows(tmp_path: Path) -> None:
+def test_it_shows_what_the_daemon_shows(left_alone: Run) -> None:
     async def body(service: Service) -> None:
         status, content = await service.tcp("GET", "/v1/targets")
         assert status == 200
@@ -21,17 +21,17 @@ def test_it_shows_what_the_daemon_shows(tmp_path: Path) -> None:
         assert status == 200
         assert '"status":"ok"' in content
 
-    with_service(tmp_path, overflowing(tmp_path / "db"), body)
+    left_alone(body)
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH"])
-def test_it_changes_nothing(tmp_path: Path, method: str) -> None:
+def test_it_changes_nothing(left_alone: Run, method: str) -> None:
     async def body(service: Service) -> None:
         status, content = await service.tcp(method, "/v1/restore")
         assert status == 401
         assert "changing anything needs a token" in content
 
-    with_service(tmp_path, overflowing(tmp_path / "db"), body)
+    left_alone(body)
 
 
 @pytest.mark.parametrize(
@@ -45,13 +45,13 @@ def test_it_changes_nothing(tmp_path: Path, method: str) -> None:
         ("", 400),
     ],
 )
-def test_host_is_checked(tmp_path: Path, host: str, status: int) -> None:
+def test_host_is_checked(left_alone: Run, host: str, status: int) -> None:
     """Otherwise a page of somebody else could read it through its visitor's browser (DNS rebinding)."""
 
     async def body(service: Service) -> None:
         assert (await service.tcp("GET", "/healthz", host))[0] == status
 
-    with_service(tmp_path, overflowing(tmp_path / "db"), body)
+    left_alone(body)
 
 
 def test_metrics_can_be_parsed_and_agree_with_the_sample(tmp_path: Path) -> None:
@@ -97,13 +97,13 @@ def test_an_alert_does_not_go_on_with_what_a_silent_database_was_like(tmp_path: 
     with_service(tmp_path, overflowing(tmp_path / "db"), body)
 
 
-def test_head_and_strange_paths(tmp_path: Path) -> None:
+def test_head_and_strange_paths(left_alone: Run) -> None:
     async def body(service: Service) -> None:
         assert (await service.tcp("HEAD", "/healthz"))[0] == 200
         assert (await service.tcp("GET", "/v1/targets/a%20b"))[0] == 404
         assert (await service.tcp("GET", "/v1/targets/%C3%A9"))[0] == 404
 
-    with_service(tmp_path, overflowing(tmp_path / "db"), body)
+    left_alone(body)
 
 
 def test_without_a_daemon_it_says_so(tmp_path: Path) -> None:

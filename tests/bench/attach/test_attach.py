@@ -43,7 +43,7 @@ def test_a_program_that_writes_is_attached_to_and_tells_its_longest_write(
     assert native_agent_library.exists()
     said: list[str] = []
     with writers(disk, 2, 50 << 20) as program:
-        host = again_and_again(program, 2, said.append)
+        host = again_and_again(program, 2, said.append, settle_s=0.2)
         assert psutil.pid_exists(program.pid)
     assert (host.databases, len(host.times), len(said)) == (2, 2, 2)
     assert host.rss_bytes > 50 << 20
@@ -57,4 +57,4 @@ def test_a_database_that_is_not_found_ends_the_run(disk: Path, native_agent_libr
     with writers(disk, 1, 1 << 20) as program:
         more = replace(program, databases=program.databases | {disk / "another"})
         with pytest.raises(RunFailed, match=r"another.* were found$"):
-            again_and_again(more, 1, lambda _: None)
+            again_and_again(more, 1, lambda _: None, settle_s=0)

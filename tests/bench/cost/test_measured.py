@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from adocd_bench.cost.__main__ import main
 from adocd_bench.cost.measured import (
     FILE,
     Attach,
@@ -108,18 +108,19 @@ def test_a_fleet(tmp_path: Path) -> None:
     assert (figures["garbage_collections"], figures["garbage_pause_within_ms"]) == (2, 1000.0)
 
 
-def test_the_command_keeps_what_it_measures_and_shows_it_again(tmp_path: Path) -> None:
+def test_the_command_keeps_what_it_measures_and_shows_it_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A daemon and a real db_bench for a second."""
+
+    def printed(*arguments: str) -> dict[str, Any]:
+        monkeypatch.setattr(sys, "argv", ["adocd_bench.cost", *arguments])
+        main()
+        found: dict[str, Any] = json.loads(capsys.readouterr().out.splitlines()[-1])
+        return found
+
     kept = tmp_path / "daemon.json"
-    measured = _printed("daemon", "--seconds", "1", "--keep", str(kept))
+    measured = printed("daemon", "--seconds", "1", "--keep", str(kept))
     assert measured["share_of_a_core"] > 0
     assert measured["resident_mib"] > 1
-    assert _printed("daemon", "--again", str(kept)) == measured
-
-
-def _printed(*arguments: str) -> dict[str, Any]:
-    command = [sys.executable, "-m", "adocd_bench.cost", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
-    assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    assert printed("daemon", "--again", str(kept)) == measured

@@ -113,8 +113,23 @@ def test_what_is_missing_at_the_end_is_told() -> None:
     assert assembled(observed(tick(11.0))).warnings == ()
     (early,) = assembled(observed(tick(9.0))).warnings
     assert "saw nothing after the measured phase" in early
-    (owing,) = assembled(observed(tick(11.0)), is_drained=False).warnings
-    assert "not everything was compacted" in owing
+
+
+def test_a_drain_that_was_not_reached_is_known_and_nothing_that_was_noticed() -> None:
+    """As a warning it marked the run as disturbed, and took a law's worst repetitions out of its medians."""
+    owing = assembled(observed(tick(11.0)), is_drained=False)
+    assert (owing.drain_s, owing.cut_off, owing.warnings) == (None, True, ())
+    assert not assembled(observed(tick(11.0))).cut_off
+
+
+def test_what_is_read_after_the_phase_is_at_seconds_of_the_phase() -> None:
+    seen = observed(tick(31.0))
+    span_s = (BEGIN_S + MEASURED_S + 0.5, BEGIN_S + 30.0)
+    outcome = LoadOutcome((), (), BEGIN_S, MEASURED_S, None, "7.8.3", after_span_monotonic_s=span_s)
+    made = one.assembled(wanted_run(), MACHINE, seen, outcome, raw.Noise(0.0), (0.0, 32.0), Settlement())
+    assert made.after_span_s == pytest.approx((10.5, 30.0))
+    assert not made.cut_off, "nobody waited for a drain"
+    assert assembled(seen).after_span_s is None
 
 
 def test_the_wal_is_outside_the_cap_where_the_profile_says_so() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import signal
@@ -12,7 +13,9 @@ from pathlib import Path
 import pytest
 from adocd_bench.cli.bench import bench_app
 from adocd_bench.evaluation import raw
+from adocd_bench.evaluation.code_hash import code_in_use
 from adocd_bench.evaluation.loads.workloads import WORKLOADS
+from adocd_bench.evaluation.report.accounting import compacted_while_read
 from adocd_bench.evaluation.schemes import SCHEMES
 from adocd_bench.host.cap import GROUP_PREFIX
 from adocd_bench.run.workspace import PREFIX
@@ -39,6 +42,13 @@ def bench(*arguments: str, disk: Path, out: Path) -> subprocess.Popen[str]:
 def finished(process: subprocess.Popen[str]) -> tuple[int, str, str]:
     output, errors = process.communicate(timeout=_WITHIN_S)
     return process.returncode, output, errors
+
+
+def has_a_database(disk: Path) -> bool:
+    """Look for one that a run has made; before, a device is made to see whether it can be, and goes while we look."""
+    with contextlib.suppress(FileNotFoundError):
+        return bool(list(disk.glob(f"{PREFIX}*/**/database/CURRENT")))
+    return False
 
 
 def assert_nothing_is_left(process: subprocess.Popen[str], disk: Path) -> None:
@@ -72,7 +82,7 @@ def test_a_real_plan_is_run_interrupted_and_resumed(disk: Path, tmp_path: Path) 
         asked += ("--at-once", "2")
     out = tmp_path / "out"
     first = bench(*asked, disk=disk, out=out)
-    eventually(lambda: list(disk.glob(f"{PREFIX}*/**/database/CURRENT")), within_s=60, what="the first run has begun")
+    eventually(lambda: has_a_database(disk), within_s=60, what="the first run has begun")
     first.send_signal(signal.SIGINT)
     status, _, errors = finished(first)
     assert (status, errors.count("interrupted; everything that was started is gone")) == (1, 1), errors
@@ -137,7 +147,10 @@ def _check(run: raw.RawRun) -> None:
     assert kernel is not None
     assert kernel > 0 or run.at_once > 1
     assert kernel <= 1 - run.noise.others_cpu_fraction
+    assert run.noise.measured_others_fraction is not None
+    assert 0 <= run.noise.measured_others_fraction <= 1
     assert run.machine.rocksdb_version.count(".") == 2
+    assert run.machine.code == code_in_use(), "the program and we run the same sources"
     assert not [warning for warning in run.warnings if "counted" in warning]
 
 
@@ -169,6 +182,10 @@ def test_what_the_generator_does_is_kept_with_its_queueing(disk: Path, tmp_path:
     assert written.total.max_us >= written.queueing.max_us
     (read,) = run.after
     assert (read.kind, read.count) == ("read", 100_000 // 32)
+    assert run.after_span_s is not None
+    assert run.settled is not None
+    assert run.measured_s <= run.after_span_s[0] < run.after_span_s[1] <= run.settled.clients_ended_s
+    assert not compacted_while_read(run), "the bench's own switches are not a law's"
     assert sum(second.offered or 0 for second in run.seconds) == pytest.approx(written.count, abs=2)
     assert_nothing_is_left(process, disk)
 

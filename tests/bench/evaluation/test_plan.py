@@ -10,7 +10,16 @@ from pathlib import Path
 import pytest
 from adocd_bench.errors import BadArgument
 from adocd_bench.evaluation import raw
-from adocd_bench.evaluation.plan import Folder, Planned, RunsAsked, block_name, checked, planned
+from adocd_bench.evaluation.plan import (
+    FAILURES,
+    FailedRun,
+    Folder,
+    Planned,
+    RunsAsked,
+    block_name,
+    checked,
+    planned,
+)
 from adocd_bench.evaluation.runs import carry_out
 from rich.console import Console
 
@@ -147,20 +156,35 @@ def test_a_damaged_plan_and_a_file_in_its_place_are_refused(tmp_path: Path) -> N
         Folder(tmp_path / "file").begin(ASKED)
 
 
-def test_a_failure_is_kept_with_its_attempts_until_it_succeeds(tmp_path: Path) -> None:
+def test_a_failure_is_kept_with_its_attempts_also_when_it_succeeds(tmp_path: Path) -> None:
+    """A run that a scheme made fail is no less so because a later attempt was lucky."""
     folder, run = Folder(tmp_path), Planned("adoc", "cap-50", "fillrandom", 1, 1)
     folder.begin(ASKED)
     folder.fail(run, "db_bench failed")
     folder.fail(run, "db_bench failed again")
     (file,) = folder.failed.iterdir()
-    assert json.loads(file.read_text()) == {
-        "run": "cap-50-fillrandom-adoc-1",
-        "sentence": "db_bench failed again",
-        "attempts": 2,
-    }
+    kept = {"run": "cap-50-fillrandom-adoc-1", "sentence": "db_bench failed again", "attempts": 2}
+    assert json.loads(file.read_text()) == kept | {"succeeded": False}
     assert run in folder.left(ASKED)
+    raw.write(folder.file(run), run_of(wanted_run(), ()))
     folder.succeed(run)
-    assert not list(folder.failed.iterdir())
+    assert json.loads(file.read_text()) == kept | {"succeeded": True}
+    assert run not in folder.left(ASKED)
+
+
+def test_a_run_that_is_made_again_and_fails_has_failed_once_more(tmp_path: Path) -> None:
+    folder, run = Folder(tmp_path), Planned("adoc", "cap-50", "fillrandom", 1, 1)
+    folder.begin(ASKED)
+    folder.succeed(run)
+    assert not list(folder.failed.iterdir()), "it never failed"
+    folder.fail(run, "db_bench failed")
+    folder.succeed(run)
+    folder.fail(run, "the disk was too small")
+    (file,) = folder.failed.iterdir()
+    assert FAILURES.read(file) == FailedRun(run.name, "the disk was too small", 2)
+    file.write_text("{")
+    folder.fail(run, "a record that is damaged tells nothing")
+    assert FAILURES.read(file).attempts == 1
 
 
 def test_a_block_can_be_a_files_name() -> None:

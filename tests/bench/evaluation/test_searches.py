@@ -27,6 +27,7 @@ from rich.console import Console
 
 from adocd.model.knob import MIB
 from tests.bench.evaluation.builders import offered, run_of
+from tests.bench.evaluation.report.builders import sampled
 
 ASKED = RunsAsked(("default",), ("cap-50",), ("fillrandom",), 80, 1)
 SMALL = Grid("cap-50", "fillrandom", (2, 4, 8), (64, 128, 512))
@@ -199,6 +200,18 @@ def test_what_lasts(total_us: dict[int, int], done: int | None, lasts: bool) -> 
     tested = tried(offered(100.0, total_us, done), 100.0)
     assert tested.lasts is lasts
     assert tested.offered_per_s == 100.0
+
+
+def test_what_a_rate_left_is_that_of_the_last_sample_of_the_phase() -> None:
+    """Nothing is drained: a law that raises its trigger leaves in level 0 what RocksDB's estimate does not have."""
+    samples = [
+        sampled(at_s, l0_files=files, pending_compaction_bytes=pending)
+        for at_s, files, pending in ((9.4, 30, 7), (1.0, 2, 5), (10.6, 1, 0))
+    ]
+    tested = tried(replace(offered(100.0, {500: 1000}), samples=tuple(samples)), 100.0)
+    assert (tested.l0_files, tested.pending_compaction_bytes) == (30, 7)
+    unknown = tried(offered(100.0, {500: 1000}), 100.0)
+    assert (unknown.l0_files, unknown.pending_compaction_bytes) == (None, None)
 
 
 def test_a_percentile_is_the_upper_end_of_its_bucket_and_never_above_the_longest() -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from adocd_bench.errors import BadArgument
@@ -19,11 +21,16 @@ from adocd_bench.evaluation.schemes import SCHEMES
 from adocd_bench.evaluation.search import two_phase
 from adocd_bench.evaluation.setting import _room_bytes, program
 from adocd_bench.host.device import UNCAPPED, parse_profile
+from adocd_bench.host.usage import Usage
 from adocd_bench.load.arrivals import mean_per_s, total_s
 from adocd_bench.load.spec import ClosedArrivals, Drain, OpenArrivals
 from adocd_bench.programs.db_bench import DbBench
 from adocd_bench.programs.native import NativeProgram
+from adocd_bench.run.observe import ObservedRun
+from adocd_bench.run.settle import SETTLED_WITHIN_S
 from adocd_bench.run.workspace import needed_bytes
+
+from adocd.model.snapshot import OptionValues
 
 OPEN = (
     "constant",
@@ -183,6 +190,41 @@ def test_after_the_wave_it_is_read_with_compaction_off_and_then_drained(tmp_path
     assert isinstance(drain, Drain)
     assert drain.until is not None
     assert drain.set_options == {"disable_auto_compactions": "false"}
+
+
+def test_when_the_reads_after_the_wave_went_on_is_known(tmp_path: Path) -> None:
+    """The bench switches compaction off before them and on after them, which takes its time."""
+    job = LoadJob(tmp_path / "db", tmp_path, 350, 1, SCHEMES["default"].used(Circumstances()))
+    none = {"max_us": 9, "buckets": [[1, 9, 3]]}
+    done: dict[str, Any] = {"operations_by_kind": {"read": {"count": 3, "processing": none}}}
+    phases = [
+        phase("measured", 100.0, 350.0, measured=True, **done),
+        phase("reads", 450.5, 29.0, **done),
+        phase("drain", 480.0, 5.0, drain={"reached": True, "pending_compaction_bytes": 0}),
+    ]
+    content = {"format": 1, "interrupted": False, "rocksdb_version": "7.8.3", "cpu_s": 1.0, "peak_rss_bytes": 1}
+    (tmp_path / "load-result.json").write_text(json.dumps({**content, "phases": phases}))
+    seen = ObservedRun("", (), (), OptionValues(), (), {}, Usage(0.0, 0, 0), 0.0)
+    outcome = made("sine-350").outcome(job, seen)
+    assert outcome.after_span_monotonic_s == (450.5, 479.5)
+    assert (outcome.begin_monotonic_s, outcome.clients_ended_monotonic_s) == (100.0, 480.0)
+    assert [each.count for each in outcome.after] == [3]
+    (tmp_path / "load-result.json").write_text(json.dumps({**content, "phases": [phases[0], phases[2]]}))
+    assert made("burst").outcome(job, seen).after_span_monotonic_s is None
+
+
+def phase(name: str, begin_s: float, seconds: float, *, measured: bool = False, **members: Any) -> dict[str, object]:
+    """Tell a phase as the generator does."""
+    times = {"begin_monotonic_s": begin_s, "begin_unix_s": begin_s, "seconds": seconds, "cpu_s": 0.0}
+    return {"name": name, "measured": measured, **times, **members}
+
+
+def test_the_bench_ends_a_drain_and_not_the_program(tmp_path: Path) -> None:
+    """The program gave up a moment earlier: it closed its database under the bench, and the run was lost."""
+    spec = made("burst").spec(LoadJob(tmp_path / "db", tmp_path, 60, 1, SCHEMES["default"].used(Circumstances())))
+    drain = spec.phases[-1]
+    assert isinstance(drain, Drain)
+    assert drain.at_most_s > SETTLED_WITHIN_S + 10
 
 
 def test_the_testing_phase_is_a_closed_loop_of_one_writer_behind_a_warm_up() -> None:

@@ -125,6 +125,19 @@ def test_groups_of_dead_runs_are_removed_and_others_are_not(tmp_path: Path) -> N
     assert left == {names["alive"], names["busy"], names["foreign"]}
 
 
+def test_the_group_of_a_run_in_another_pid_namespace_is_left_alone(tmp_path: Path) -> None:
+    """It is empty between two programs, and its process is not in our /proc."""
+    roots = writable_tree("whole-disk", tmp_path)
+    nobody = tmp_path / "proc"
+    nobody.mkdir()
+    mine, other = FakeCgroupTree(roots), FakeCgroupTree(roots)
+    mine.proc = Path("/proc")
+    with own_group(mine) as group:
+        other.proc = nobody
+        other.remove_leftovers()
+        assert group.is_dir()
+
+
 @pytest.mark.parametrize(
     ("name", "text"),
     [

@@ -1,5 +1,6 @@
 """The device of a run's own: all writers are under its cap, and nothing is left of it, however the run ends."""
 
+import errno
 import os
 import shutil
 import signal
@@ -188,6 +189,84 @@ def test_without_root_there_is_a_way_out(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(os, "access", lambda *_: False)  # root may do everything
     with pytest.raises(CapUnavailable, match=r"needs root .*use --profile uncapped$"):
         loop_disk(tmp_path, 1, REAL_ROOTS).__enter__()
+
+
+@pytest.fixture
+def capped_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Roots, Path, list[Path]]:
+    """A device over a file, capped on cgroup v1; the list has the caps' files. No program of the system is run."""
+    image = tmp_path / f"{PREFIX}12-34" / loop.IMAGE
+    image.parent.mkdir()
+    image.touch()
+    device = tmp_path / "sys" / "block" / "loop7"
+    (device / "loop").mkdir(parents=True)
+    (device / "dev").write_text("7:7\n")
+    (device / "loop" / "backing_file").write_text(f"{image}\n")
+    caps = [tmp_path / "cgroup" / "blkio" / name for name in loop.V1_LIMITS]
+    caps[0].parent.mkdir(parents=True)
+    for file in caps:
+        file.write_text("7:7 5000000")
+    (tmp_path / "control").touch()
+    monkeypatch.setattr(loop, "_CONTROL", tmp_path / "control")
+    monkeypatch.setattr(loop, "_DEVICES", tmp_path)
+    monkeypatch.setattr(loop, "_DETACHED_WITHIN_S", 0.0)
+    monkeypatch.setattr(loop, "_BUSY_FOR_S", 0.0)
+    return Roots(tmp_path / "proc", tmp_path / "sys", tmp_path / "cgroup"), image, caps
+
+
+def test_a_device_keeps_its_caps_until_it_is_detached(
+    capped_tree: tuple[Roots, Path, list[Path]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run that goes on in another mount namespace lost its cap to a cleanup that could not detach its device."""
+    roots, image, caps = capped_tree
+    (device,) = attached(image, roots)
+    monkeypatch.setattr(loop, "_run", lambda *_: None)  # as losetup does for a device that somebody has open
+    assert not take_down(image, roots)
+    assert [file.read_text() for file in caps] == ["7:7 5000000"] * 2
+    assert image.exists()
+
+    asked = list[tuple[str, ...]]()
+
+    def run(*command: str) -> None:
+        asked.append(command)
+        assert [file.read_text() for file in caps] == ["7:7 5000000"] * 2, "it is detached first"
+        (roots.sysfs / "block" / device.name / "loop" / "backing_file").unlink()
+
+    monkeypatch.setattr(loop, "_run", run)
+    assert take_down(image, roots)
+    assert asked == [("losetup", "--detach", "/dev/loop7")]
+    assert [file.read_text() for file in caps] == ["7:7 0"] * 2
+    assert not image.exists()
+
+
+def test_a_device_that_somebody_has_for_himself_is_not_detached(
+    capped_tree: tuple[Roots, Path, list[Path]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The kernel would detach it by itself later on, with its caps still in force for whoever has its number then."""
+    roots, image, caps = capped_tree
+
+    def busy(path: Path, flags: int, *mode: int) -> int:
+        if flags & os.O_EXCL:
+            raise OSError(errno.EBUSY, f"{path} is mounted somewhere")
+        return opened(path, flags, *mode)
+
+    opened = os.open
+    monkeypatch.setattr(os, "open", busy)
+    monkeypatch.setattr(loop, "_run", lambda *command: pytest.fail(f"{command}"))
+    assert not take_down(image, roots)
+    assert [file.read_text() for file in caps] == ["7:7 5000000"] * 2
+
+
+def test_a_device_that_stays_busy_is_left_to_the_kernel_without_caps(
+    capped_tree: tuple[Roots, Path, list[Path]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody finds it again without its file, and its number will be somebody else's."""
+    roots, image, caps = capped_tree
+    asked = list[tuple[str, ...]]()
+    monkeypatch.setattr(loop, "_run", lambda *command: asked.append(command))
+    loop._leave(image, roots)
+    assert asked[-1] == ("losetup", "--detach", "/dev/loop7")
+    assert [file.read_text() for file in caps] == ["7:7 0"] * 2
+    assert not image.exists()
 
 
 def test_devices_are_found_by_the_path_of_their_file(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from adocd_bench.attach.late import HeldWrites
-from adocd_bench.errors import RunFailed
+from adocd_bench.errors import ProgramMissing, RunFailed
 from adocd_bench.jvm import attaching
 from adocd_bench.jvm.examples import EXAMPLES, SecondOfPuts, Total, options, running, seconds_in, total_in
 from adocd_bench.jvm.laws import bands
@@ -24,6 +24,8 @@ from adocd_bench.jvm.measured import (
 from adocd_bench.run.workspace import run_directory
 
 from tests.builders import sample
+from tests.conftest import REPOSITORY
+from tests.examples.maven import QUICK_JVM, built
 
 SAID = """    1 s  54321 records/s  longest put 12.3 ms
     2 s  0 records/s  longest put 0.0 ms
@@ -63,13 +65,31 @@ def test_the_held_part_of_a_sample_is_at_its_end() -> None:
     assert list(bands([sample(monotonic_s=12.0, stopped_fraction=0.0, delayed_fraction=0.0)], 10.0)) == []
 
 
-def test_a_running_job_is_attached_to_and_detached_from(disk: Path, java_agent: Path) -> None:
-    flink = EXAMPLES["flink"]
+def test_an_example_is_built_where_its_readme_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """tests/examples has Maven build it; here a stand-in takes down what it is asked for."""
+    maven = tmp_path / "mvn"
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    maven.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/asked\n')
+    maven.chmod(0o755)
+    project = REPOSITORY / "examples" / "flink"
+    assert EXAMPLES["flink"].classpath() == f"{project}/target/classes:{project}/target/lib/*"
+    assert (tmp_path / "asked").read_text() == f"-q -B -f {project / 'pom.xml'} package\n"
+    maven.write_text("#!/bin/sh\necho no compiler; exit 1\n")
+    with pytest.raises(ProgramMissing, match=r"Flink cannot be built: no compiler$"):
+        EXAMPLES["flink"].classpath()
+
+
+def test_a_running_job_is_attached_to_and_detached_from(
+    disk: Path, java_agent: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A JVM that is there sooner: what it costs is for the bench to say.
+    monkeypatch.setenv("JDK_JAVA_OPTIONS", " ".join(QUICK_JVM))
+    flink, classpath = EXAMPLES["flink"], built("flink")
     said: list[str] = []
     with (
         run_directory() as room,
         running(
-            flink, flink.classpath(), disk / "state", room, None, *options(stores=2, records_per_s=1000, limited=False)
+            flink, classpath, disk / "state", room, None, *options(stores=2, records_per_s=1000, limited=False)
         ) as program,
     ):
         found = attaching.again_and_again(program, java_agent, room, 2, said.append, settle_s=1)

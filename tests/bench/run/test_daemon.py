@@ -27,7 +27,7 @@ def test_compaction_stays_off_only_where_the_scheme_has_no_bounds(tmp_path: Path
     with (
         run_directory() as room,
         FakeAgent(room, [database]),
-        serving(room, policy, safety=safety) as daemon,
+        serving(room, policy, tick_s=0.2, safety=safety) as daemon,
     ):
         seen = Watched(daemon, Path(database.path))
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from adocd_bench.errors import RunFailed
-from adocd_bench.run.daemon import serving
+from adocd_bench.run.daemon import RunDaemon, serving
 from adocd_bench.run.observe import Watched
 from adocd_bench.run.settle import Due, Settling, unlike
 from adocd_bench.run.workspace import run_directory
@@ -25,9 +26,32 @@ from tests.support.waiting import eventually
 OWNERS = {"write_buffer_size": str(64 * MIB), "max_background_jobs": "2", "disable_auto_compactions": "false"}
 
 
+@dataclass(frozen=True)
+class Served:
+    """A daemon, and its run directory."""
+
+    room: Path
+    daemon: RunDaemon
+
+
 @contextmanager
-def watched(database: FakeDatabase, policy: Policy) -> Iterator[tuple[Watched, Settling]]:
-    with run_directory() as room, FakeAgent(room, [database]), serving(room, policy) as daemon:
+def served(policy: Policy) -> Iterator[Served]:
+    """Serve with five looks a second, so that nobody waits long for one."""
+    with run_directory() as room, serving(room, policy, tick_s=0.2) as daemon:
+        yield Served(room, daemon)
+
+
+@pytest.fixture(scope="module")
+def fixed() -> Iterator[Served]:
+    """One daemon for all databases that it leaves alone."""
+    with served(Policy("fixed")) as by:
+        yield by
+
+
+@contextmanager
+def watched(database: FakeDatabase, by: Served) -> Iterator[tuple[Watched, Settling]]:
+    room, daemon = by.room, by.daemon
+    with FakeAgent(room, [database]):
         seen = Watched(daemon, Path(database.path))
 
         def has_a_sample() -> bool:
@@ -50,7 +74,7 @@ def settle(seen: Watched, settling: Settling) -> None:
 
 def test_what_the_law_turned_is_restored_and_the_law_is_paused(tmp_path: Path) -> None:
     database = FakeDatabase(tmp_path / "db", options={"write_buffer_size": OWNERS["write_buffer_size"]})
-    with watched(database, Policy("manual", {"batch_size": 128 * MIB})) as (seen, settling):
+    with served(Policy("manual", {"batch_size": 128 * MIB})) as by, watched(database, by) as (seen, settling):
         size = database.options.column_families["default"]
         eventually(lambda: size["write_buffer_size"] == str(128 * MIB), what="the law has turned its knob")
         settle(seen, settling)
@@ -65,10 +89,10 @@ def test_what_the_law_turned_is_restored_and_the_law_is_paused(tmp_path: Path) -
     assert found.asked_s < found.restored_s <= found.owners_s <= found.quiet_s
 
 
-def test_a_scheme_of_other_options_at_the_open_is_brought_to_the_owners(tmp_path: Path) -> None:
+def test_a_scheme_of_other_options_at_the_open_is_brought_to_the_owners(tmp_path: Path, fixed: Served) -> None:
     options = {"write_buffer_size": str(512 * MIB), "disable_auto_compactions": "true"}
     database = FakeDatabase(tmp_path / "db", options=options, database_options={"max_background_jobs": "8"})
-    with watched(database, Policy("fixed")) as (seen, settling):
+    with watched(database, fixed) as (seen, settling):
         settle(seen, settling)
         assert database.options.column_families["default"].items() >= {
             ("write_buffer_size", OWNERS["write_buffer_size"]),
@@ -78,12 +102,12 @@ def test_a_scheme_of_other_options_at_the_open_is_brought_to_the_owners(tmp_path
     assert settling.seen.changed == OWNERS
 
 
-def test_what_rocksdb_takes_back_silently_is_set_again(tmp_path: Path) -> None:
+def test_what_rocksdb_takes_back_silently_is_set_again(tmp_path: Path, fixed: Served) -> None:
     database = FakeDatabase(tmp_path / "db", options={"write_buffer_size": str(512 * MIB)})
     properties = database.measurements.column_families["default"]
     properties["rocksdb.compaction-pending"] = 1
     size = database.options.column_families["default"]
-    with watched(database, Policy("fixed")) as (seen, settling):
+    with watched(database, fixed) as (seen, settling):
 
         def has(value: int) -> bool:
             seen.look()
@@ -100,10 +124,10 @@ def test_what_rocksdb_takes_back_silently_is_set_again(tmp_path: Path) -> None:
         assert size["write_buffer_size"] == OWNERS["write_buffer_size"]
 
 
-def test_it_waits_while_somebody_holds_the_lease(tmp_path: Path) -> None:
+def test_it_waits_while_somebody_holds_the_lease(tmp_path: Path, fixed: Served) -> None:
     """The daemon takes it again after its restore, for what a compaction has taken back."""
     database = FakeDatabase(tmp_path / "db", options={"write_buffer_size": str(512 * MIB)})
-    with watched(database, Policy("fixed")) as (seen, settling):
+    with watched(database, fixed) as (seen, settling):
         settling.look(seen)  # the restore revokes whatever lease there was
         database.keeper.hold("somebody", 60.0, None)
 
@@ -126,18 +150,18 @@ def test_the_owners_options_come_back_although_one_cannot_be_what_it_was_at_the_
         database_options={"max_background_jobs": "2", "bytes_per_sync": "0"},
     )
     now = database.options
-    with watched(database, Policy("manual", {"background_jobs": 6})) as (seen, settling):
+    with served(Policy("manual", {"background_jobs": 6})) as by, watched(database, by) as (seen, settling):
         eventually(lambda: now.database["max_background_jobs"] == "6", what="the law has turned its knob")
         settle(seen, settling)
         assert (now.database["max_background_jobs"], now.database["bytes_per_sync"]) == ("2", str(BYTES_PER_SYNC_OFF))
         assert now.column_families["default"]["write_buffer_size"] == OWNERS["write_buffer_size"]
 
 
-def test_it_is_over_only_when_nothing_is_due_under_the_owners_options(tmp_path: Path) -> None:
+def test_it_is_over_only_when_nothing_is_due_under_the_owners_options(tmp_path: Path, fixed: Served) -> None:
     database = FakeDatabase(tmp_path / "db")
     properties = database.measurements.column_families["default"]
     properties["rocksdb.compaction-pending"] = 1
-    with watched(database, Policy("fixed")) as (seen, settling):
+    with watched(database, fixed) as (seen, settling):
         taken: set[float] = set()
 
         def has_looked_twice() -> bool:
@@ -154,9 +178,9 @@ def test_it_is_over_only_when_nothing_is_due_under_the_owners_options(tmp_path: 
         settle(seen, settling)
 
 
-def test_a_program_that_closes_its_database_meanwhile_is_an_error(tmp_path: Path) -> None:
+def test_a_program_that_closes_its_database_meanwhile_is_an_error(tmp_path: Path, fixed: Served) -> None:
     database = FakeDatabase(tmp_path / "db")
-    with watched(database, Policy("fixed")) as (seen, settling):
+    with watched(database, fixed) as (seen, settling):
         settling.look(seen)
         database.close()
         with pytest.raises(RunFailed, match=r"db could not be settled .* waiting for the restore, which is none"):

@@ -6,8 +6,16 @@ from pathlib import Path
 import pytest
 from adocd_bench.errors import BadArgument, NotEnoughSpace
 from adocd_bench.host.device import UNCAPPED, parse_profile
-from adocd_bench.host.owner import own_token, owner_is_gone
-from adocd_bench.run.workspace import PREFIX, choose_parent, needed_bytes, run_directory, workspace
+from adocd_bench.host.owner import locked, own_token, taken_over
+from adocd_bench.run.workspace import (
+    LOCK,
+    PREFIX,
+    choose_parent,
+    needed_bytes,
+    remove_leftovers,
+    run_directory,
+    workspace,
+)
 
 DEAD = "999999999-1"
 
@@ -62,13 +70,42 @@ def test_workspaces_of_dead_runs_are_removed_and_others_are_not(tmp_path: Path) 
     assert all((tmp_path / name / "file").exists() for name in [*kept, elsewhere.name])
 
 
-def test_a_process_that_lives_is_not_gone_but_its_number_used_again_is() -> None:
+def test_a_run_in_another_pid_namespace_is_not_gone_while_it_holds_its_lock(tmp_path: Path) -> None:
+    """Its process is not in our /proc, as that of a container is not."""
+    directory = tmp_path / f"{PREFIX}{DEAD}"
+    directory.mkdir()
+    (directory / LOCK).touch()
+    with locked(directory / LOCK):
+        remove_leftovers(tmp_path)
+        assert directory.is_dir()
+    remove_leftovers(tmp_path)
+    assert not directory.exists()
+
+
+def test_a_workspace_holds_its_lock_as_long_as_it_is_there(tmp_path: Path) -> None:
+    nobody = tmp_path / "proc"  # no process is in it, not even this one
+    nobody.mkdir()
+    with workspace(tmp_path) as directory:
+        with taken_over(directory.name, PREFIX, directory / LOCK, nobody) as is_ours:
+            assert not is_ours
+        (directory / "left").touch()
+        left = tmp_path / directory.name.replace(PREFIX, f"{PREFIX}9")
+        directory.rename(left)
+    with taken_over(left.name, PREFIX, left / LOCK, nobody) as is_ours:
+        assert is_ours, "the lock went with its holder"
+
+
+def test_a_process_that_lives_is_not_gone_but_its_number_used_again_is(tmp_path: Path) -> None:
+    def is_gone(name: str) -> bool:
+        with taken_over(name, "p-", tmp_path / "no-lock") as is_ours:
+            return is_ours
+
     pid, start, number = own_token().split("-")
     for mine in (f"p-{pid}-{start}", f"p-{pid}-{start}-{number}"):
-        assert not owner_is_gone(mine, "p-")
-    assert owner_is_gone(f"p-{pid}-{int(start) + 1}-{number}", "p-")
+        assert not is_gone(mine)
+    assert is_gone(f"p-{pid}-{int(start) + 1}-{number}")
     assert own_token() != own_token(), "runs at once have a name each"
-    assert not owner_is_gone("p-anything", "p-")
+    assert not is_gone("p-anything")
 
 
 def test_a_socket_fits_into_the_run_directory() -> None:

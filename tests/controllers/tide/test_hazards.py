@@ -39,6 +39,7 @@ def ebbing(scene: Scene, files: int = 2) -> Scene:
     scene.plant.immutable_memtables = 0
     scene.plant.l0_files = files
     scene.writes(1)
+    scene.background(0, 0, running=0)
     return scene
 
 
@@ -241,6 +242,7 @@ def test_a_merge_whose_end_no_event_told_is_over_some_time() -> None:
     scene.flooded()
     scene.plant.members["events"] = (Event(9, 100.0, "compaction_begin", "default", job=7, base_level=0),)
     ebbing(scene, files=60)
+    scene.background(60, 140)
     scene.step(10)
     scene.plant.members["events"] = ()
     scene.step(300)

@@ -9,7 +9,6 @@ import pytest
 
 from adocd.controllers.tide.learned import Learned
 from adocd.model.sample import Sample
-from adocd.model.values import RATE_LIMITER
 from tests.controllers.laws import MB, Plant
 
 READ = "rocksdb.number.keys.read"
@@ -111,36 +110,3 @@ def test_what_flushes_write_counts_while_memtables_wait_for_them(immutable: int,
     plant = Plant(min_write_buffer_number_to_merge="3", max_write_buffer_number="6")
     plant.immutable_memtables = immutable
     assert seen(Learned(), plant, **working(60, 0, running=0)).flushes == rate
-
-
-def test_what_the_rate_limiter_holds_says_nothing_of_the_device() -> None:
-    """A limit of 50 MB/s on a device of 200 does not make it one of 50; a device of 20 MB/s is seen below it."""
-    learned, plant = seen(Learned(), Plant(), **working(60, 140)), Plant()
-    plant.values[RATE_LIMITER] = str(50 * MB)
-    seen(learned, plant, 600, **working(10, 40))
-    assert learned.device == pytest.approx(200 * MB, rel=0.01)
-    # Just after the limit has gone up, the mean is still what the lower one allowed.
-    plant.values[RATE_LIMITER] = str(1000 * MB)
-    seen(learned, plant, 8, **working(10, 40))
-    assert learned.device == pytest.approx(200 * MB, rel=0.01)
-    seen(learned, plant, 600, **working(10, 10))
-    assert learned.device == pytest.approx(20 * MB, rel=0.05)
-
-
-def test_the_device_is_known_once_compactions_ran_under_the_owners_limit() -> None:
-    plant = Plant()
-    learned = seen(Learned(), plant, 60, **working(60, 0, running=0))
-    plant.values[RATE_LIMITER] = str(50 * MB)
-    seen(learned, plant, 60, **working(10, 40))
-    assert not learned.knows_device
-    plant.values[RATE_LIMITER] = plant.originals[RATE_LIMITER]
-    assert not seen(learned, plant, 14, **working(60, 90)).knows_device, "for 10 s its own limit may still show"
-    assert seen(learned, plant, 2, **working(60, 90)).knows_device
-
-
-def test_under_the_owners_own_limit_a_slower_device_is_learned() -> None:
-    plant = Plant()
-    assert int(plant.values[RATE_LIMITER]) == 150 * MB
-    learned = seen(Learned(), plant, **working(30, 120))
-    seen(learned, plant, 600, **working(20, 100))
-    assert learned.device == pytest.approx(120 * MB, rel=0.01)

@@ -97,6 +97,7 @@ def test_the_bound_stays_when_nobody_looked_at_the_free_space_in_time() -> None:
 
 def test_a_bound_that_makes_way_for_others_does_not_follow_what_grows() -> None:
     scene = shared(Scene(), replace(WHOLE, is_scarce=True, space_bytes=9 * GIB))
+    scene.background(60, 140, running=0)
     scene.plant.members["surroundings"] = AROUND
     assert scene.step()[1][Knob.LEVEL0_TRIGGER] == 24
     shared(scene, replace(WHOLE, is_scarce=True, space_bytes=24 * GIB))
@@ -119,6 +120,7 @@ def test_when_nobody_wants_more_the_files_are_merged_and_then_all_is_given_back(
     scene = shared(Scene(), replace(WHOLE, is_scarce=True))
     scene.step()
     scene.level0(40)
+    scene.background(0, 0, running=0)
     shared(scene, WHOLE)
     assert scene.step() == ("tide.ebb", {Knob.LEVEL0_TRIGGER: 8})
     scene.level0(0)

@@ -233,6 +233,38 @@ def test_a_pause_of_all_and_one_that_goes_on(path: Path, time: Time) -> None:
     in_two_runs(path, time, third, third)
 
 
+@pytest.mark.parametrize("meant", [A, None], ids=["that one", "all"])
+def test_a_target_that_was_resumed_after_a_restore_of_all_can_be_paused(
+    path: Path, time: Time, meant: str | None
+) -> None:
+    async def first(book: Book) -> None:
+        book.pause(pause(None, "restored"))
+        assert book.resume(A, "/db", "ann")
+        book.pause(pause(meant))
+
+    async def second(book: Book) -> None:
+        found, other = book.pause_of(A), book.pause_of(B)
+        assert found is not None
+        assert found.state == "paused"
+        assert other is not None
+        assert other.state == "restored", "a pause takes nothing of a restore back"
+
+    in_two_runs(path, time, first, second)
+
+
+def test_the_value_in_force_is_never_pushed_out_of_those_that_were_sent(path: Path, time: Time) -> None:
+    """A database that reloads its OPTIONS file would come up with a value that nobody knows as ours."""
+
+    async def first(book: Book) -> None:
+        for value in ["1", *map(str, range(2, content.SENT_VALUES_KEPT + 1)), "1", "again"]:
+            await book.intend(A, "/db", "session", [(JOBS, value)], {JOBS: "original"})
+
+    async def second(book: Book) -> None:
+        assert book.left(A)[JOBS].is_ours("1")
+
+    in_two_runs(path, time, first, second)
+
+
 # -- a journal that cannot be written for a while
 
 

@@ -7,18 +7,37 @@ from pathlib import Path
 
 import pytest
 
-from adocd.daemon.change import back
-from adocd.daemon.change.back import Unlike, restore, unlike
+from adocd.daemon.change.back import PATIENCE_S, Unlike, restore, unlike
+from adocd.daemon.change.panic import restore_to_leave
+from adocd.daemon.control.target_loop import TargetLoop
 from adocd.model.knob import MIB
 from adocd.model.snapshot import Snapshot
 from adocd.model.values import of_database, of_family, of_pool
 from tests.daemon.change.test_ledger import Journaled
-from tests.daemon.harness import FIXED, Scene, options, pin, session_of, ticks, until, with_agent
+from tests.daemon.harness import (
+    FIXED,
+    Scene,
+    pin,
+    session_of,
+    ticked_until,
+    ticks,
+    with_agent,
+    write_buffer_size,
+)
 from tests.support.fake_database import FakeDatabase
 
 SIZE, SLOWDOWN = of_family("default", "write_buffer_size"), of_family("default", "level0_slowdown_writes_trigger")
 RATE, SYNC, POOL = of_database("delayed_write_rate"), of_database("bytes_per_sync"), of_pool("low")
 OPENED_WITH = {SIZE: "64", SLOWDOWN: "20", RATE: "0", SYNC: "0", POOL: "1"}
+
+
+async def with_small_memtables(scene: Scene, database: FakeDatabase) -> TargetLoop:
+    """Attach a loop, and pin the memtables' size."""
+    loop = await scene.attach(FIXED)
+    await ticks(loop, 2)
+    await pin(scene, "write_buffer_size", str(32 * MIB))
+    await ticked_until(loop, lambda: write_buffer_size(database) == str(32 * MIB), "it is pinned")
+    return loop
 
 
 def test_what_cannot_be_set_to_its_original_and_what_grows_by_itself_is_no_difference() -> None:
@@ -42,11 +61,7 @@ def test_a_plan_that_ends_without_a_value_is_not_believed(tmp_path: Path) -> Non
     database = FakeDatabase(tmp_path / "db")
 
     async def body(scene: Scene) -> None:
-        loop = await scene.attach(FIXED)
-        await ticks(loop, 2)
-        await pin(scene, "write_buffer_size", str(32 * MIB))
-        await ticks(loop, 2)
-        await until(lambda: options(database)["write_buffer_size"] == str(32 * MIB), "it is pinned")
+        loop = await with_small_memtables(scene, database)
         database.fail_next("column_family", "no space left on device")
         restored = await loop.revoke()
         assert restored.restore.state == "done"
@@ -72,6 +87,23 @@ def test_a_restore_that_waits_is_not_compared_and_not_waited_for(tmp_path: Path)
     with_agent(database, tmp_path, body)
 
 
+def test_an_agent_that_is_to_leave_has_longer_for_its_restore(tmp_path: Path) -> None:
+    """Its SetOptions call takes longer than the two seconds for which everybody else waits."""
+    database = FakeDatabase(tmp_path / "db")
+
+    async def body(scene: Scene) -> None:
+        await with_small_memtables(scene, database)
+        with database.hold_changes():
+            restoring = asyncio.create_task(restore_to_leave(scene.agent.socket_path))
+            await asyncio.sleep(PATIENCE_S + 0.5)
+            assert not restoring.done()
+        result = await restoring
+        assert [restored["state"] for restored in result.restored.values()] == ["done"]
+        assert list(result.unlike.values()) == [[]]
+
+    with_agent(database, tmp_path, body)
+
+
 def test_a_restore_without_a_journal_compares_with_the_values_of_the_open(tmp_path: Path) -> None:
     database = FakeDatabase(tmp_path / "db")
 
@@ -91,7 +123,6 @@ def test_a_restore_that_ends_at_the_last_moment_is_compared_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     database = FakeDatabase(tmp_path / "db")
-    monkeypatch.setattr(back, "_PATIENCE_S", 1.0)
 
     async def body(scene: Scene) -> None:
         loop = await scene.attach(FIXED)
@@ -105,7 +136,7 @@ def test_a_restore_that_ends_at_the_last_moment_is_compared_too(
             return await asked(since)
 
         monkeypatch.setattr(target, "snapshot", late)
-        assert (await restore(target, {})).unlike == ()
+        assert (await restore(target, {}, patience_s=1.0)).unlike == ()
 
     with_agent(database, tmp_path, body)
 

@@ -87,6 +87,24 @@ def test_where_the_agent_asks_for_more_names_it_gets_them_all() -> None:
     assert ledger.to_name(current) == {SIZE}
 
 
+def test_what_its_owner_has_set_back_is_named_where_the_agent_asks_for_more() -> None:
+    """The native agent goes by what its leases have changed, not by what is there now."""
+    ledger = holding(write_buffer_size=5)
+    ledger.give_up(SIZE, OPENED_WITH[SIZE])
+    assert ledger.to_name(OPENED_WITH) == set()
+    ledger.names_all = True
+    assert ledger.to_name(OPENED_WITH) == {SIZE}
+
+
+def test_what_goes_back_is_its_owners_doing_where_rocksdb_takes_nothing_back() -> None:
+    """From 9.11 on."""
+    for is_reverted, outcome in ((True, "reverted-by-engine"), (False, "changed-by-someone-else")):
+        ledger = holding(write_buffer_size=5)
+        ledger.is_reverted = is_reverted
+        (deviation,) = ledger.deviations(OPENED_WITH)
+        assert deviation.outcome == outcome
+
+
 def test_what_is_seen_back_is_its_owners_again() -> None:
     ledger = holding(write_buffer_size=5)
     ledger.sending({SIZE: OPENED_WITH[SIZE]}, OPENED_WITH | {SIZE: "5"})

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from adocd.controllers import registry
-from adocd.daemon.change.reach import out_of_reach, without_ours
+from adocd.daemon.change.reach import Reach, out_of_reach, without_ours
 from adocd.model.capabilities import Capabilities
 from adocd.model.policy import Policy
 from adocd.model.sample import Sample
@@ -94,6 +94,26 @@ def test_with_all_of_it_every_law_can_work() -> None:
     plant = Plant()
     for name in registry.LAWS:
         assert out_of_reach(make(name), plant.sample(), EVERYTHING) is None
+
+
+def test_a_figure_that_is_missing_for_a_moment_ends_nothing() -> None:
+    plant, law, reach = Plant(), make("tide"), Reach()
+    plant.level_bytes = None
+    assert reach.lack(law, plant.sample(), EVERYTHING) is not None, "it has never been there"
+    plant.level_bytes = (0,) * 7
+    assert reach.lack(law, plant.sample(), EVERYTHING) is None
+    plant.level_bytes = None
+    lacks = [reach.lack(law, plant.sample(), EVERYTHING) for _ in range(60)]
+    assert lacks[:59] == [None] * 59
+    assert lacks[59] == "this agent does not report the bytes of each level, which the law needs"
+    plant.level_bytes = (0,) * 7
+    assert reach.lack(law, plant.sample(), EVERYTHING) is None
+
+
+def test_a_knob_that_can_no_longer_be_turned_ends_it_at_once() -> None:
+    plant, law, reach = Plant(), make("tide"), Reach()
+    assert reach.lack(law, plant.sample(), EVERYTHING) is None
+    assert reach.lack(law, plant.sample(), replace(EVERYTHING, column_family_options=())) is not None
 
 
 def test_a_law_for_level_compaction_is_for_that_alone() -> None:

@@ -31,6 +31,8 @@ DENORMAL = sys.float_info.min
         # What one does not need goes to the others.
         ([ShareClaim(10), ShareClaim(inf), ShareClaim(inf)], [10, 45, 45]),
         ([ShareClaim(10), ShareClaim(40), ShareClaim(inf)], [10, 40, 50]),
+        # A need that is nothing, divided by the weight.
+        ([ShareClaim(inf), ShareClaim(5e-324, weight=2)], [100, 0]),
         # By weight.
         ([ShareClaim(inf, weight=3), ShareClaim(inf)], [75, 25]),
         ([ShareClaim(30, weight=3), ShareClaim(inf)], [30, 70]),

@@ -20,7 +20,17 @@ from adocd.model.decision import Setting
 from adocd.model.knob import MIB, Knob
 from adocd.model.policy import Policy
 from adocd.probes import workers
-from tests.daemon.harness import Scene, loop_settings, overflowing, session_of, until, with_agent, write_buffer_size
+from tests.daemon.harness import (
+    Scene,
+    loop_settings,
+    outcomes,
+    overflowing,
+    session_of,
+    ticks,
+    until,
+    with_agent,
+    write_buffer_size,
+)
 from tests.daemon.laws import Theirs, decision, spin
 from tests.support.fake_database import FakeDatabase
 
@@ -180,6 +190,27 @@ def test_a_law_that_there_is_no_thread_for_is_asked_later(tmp_path: Path, monkey
         await until(lambda: write_buffer_size(database) == str(32 * MIB), "the law is asked")
         assert loop.status.policy == Policy("theirs")
         running.cancel()
+
+    with_agent(database, tmp_path, body)
+
+
+def test_a_pause_while_the_journal_writes_is_respected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with_law(monkeypatch, lambda: decision(Setting(SIZE, 32 * MIB, "default")))
+    database = FakeDatabase(tmp_path / "db")
+
+    async def body(scene: Scene) -> None:
+        intend = scene.book.intend
+
+        async def slow(*announced: Any) -> None:
+            await intend(*announced)
+            scene.book.pause(Pause(loop.id, loop.path, "paused", "alice looks", "alice", 0.0))
+
+        monkeypatch.setattr(scene.book, "intend", slow)
+        loop = await scene.attach(Policy("theirs"))
+        await ticks(loop, 3)
+        assert outcomes(loop) == ["refused"]
+        assert database.executed == []
+        assert (await ticks(loop, 1))[-1] == "paused: alice looks"
 
     with_agent(database, tmp_path, body)
 

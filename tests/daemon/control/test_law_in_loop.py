@@ -10,6 +10,7 @@ import pytest
 from adocd.controllers import registry
 from adocd.controllers.manual import Manual
 from adocd.controllers.mimd import DRAINS
+from adocd.controllers.tide.law import Tide
 from adocd.daemon.control import owner
 from adocd.model.knob import MIB
 from adocd.model.policy import ParameterValue, Policy
@@ -53,6 +54,29 @@ def test_adoc_and_mimd_turn_a_database_together_and_give_it_back(tmp_path: Path)
         await loop.stop()
         assert database.options.rate_limiter_bytes_per_s == 150 * MB
         assert options(database)["write_buffer_size"] == str(64 * MIB)
+
+    with_agent(database, tmp_path, body)
+
+
+def test_one_look_that_lacks_what_the_law_needs_takes_neither_the_lease_nor_its_values(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The agent for rocksdict reports no sizes of levels while a column family has many files."""
+    monkeypatch.setattr(Tide, "period_s", 0.05)
+    database = overflowing(tmp_path / "db")
+
+    async def body(scene: Scene) -> None:
+        loop = await scene.attach(Policy("tide"))
+        await ticked_until(loop, lambda: options(database)["write_buffer_size"] == str(128 * MIB), "the flood is met")
+        database.measurements.level_bytes["default"] = None
+        sentence = (await ticks(loop, 3))[-1]
+        assert "cannot work here" not in sentence
+        database.measurements.level_bytes["default"] = [0] * 7
+        await ticks(loop, 3)
+        assert database.keeper.lease() is not None
+        assert options(database)["write_buffer_size"] == str(128 * MIB)
+        assert not [path for method, path, _ in scene.agent.requests if method == "DELETE" and "/lease" in path]
+        await loop.stop()
 
     with_agent(database, tmp_path, body)
 

@@ -12,6 +12,8 @@ from adocd.daemon.book import book
 from adocd.daemon.book.book import Book
 from adocd.daemon.book.journal import content
 from adocd.daemon.book.journal.errors import JournalFull
+from adocd.daemon.book.journal.records import Pause
+from adocd.daemon.control.target_loop import TargetLoop
 from adocd.model.knob import MIB
 from adocd.model.policy import Policy
 from tests.daemon.harness import (
@@ -31,6 +33,15 @@ from tests.daemon.harness import (
 )
 from tests.support.fake_database import FakeDatabase
 
+
+async def tuned(scene: Scene) -> TargetLoop:
+    """Attach a loop whose law has changed something."""
+    loop = await scene.attach(ADOC)
+    await ticks(loop, 2)
+    await until(lambda: outcomes(loop) == ["applied"], "it is tuned")
+    return loop
+
+
 # -- what an earlier open left tuned (HAZARDS 17)
 
 
@@ -40,9 +51,7 @@ def test_values_that_an_earlier_open_left_tuned_are_put_back(tmp_path: Path, pol
     database = overflowing(tmp_path / "db")
 
     async def body(scene: Scene) -> None:
-        loop = await scene.attach(ADOC)
-        await ticks(loop, 2)
-        await until(lambda: outcomes(loop) == ["applied"], "it is tuned")
+        loop = await tuned(scene)
         database.reopen(keep_options=True)
         assert write_buffer_size(database) == str(128 * MIB)
         await loop.set_policy(policy)
@@ -61,9 +70,7 @@ def test_a_stop_right_after_an_open_puts_back_what_was_left_tuned(tmp_path: Path
     database = overflowing(tmp_path / "db")
 
     async def body(scene: Scene) -> None:
-        loop = await scene.attach(ADOC)
-        await ticks(loop, 2)
-        await until(lambda: outcomes(loop) == ["applied"], "it is tuned")
+        loop = await tuned(scene)
         database.reopen(keep_options=True)
         await loop.stop()
         assert write_buffer_size(database) == str(64 * MIB)
@@ -77,9 +84,7 @@ def test_a_stop_forgets_nothing_that_is_still_tuned(tmp_path: Path) -> None:
     database = overflowing(tmp_path / "db")
 
     async def body(scene: Scene) -> None:
-        loop = await scene.attach(ADOC)
-        await ticks(loop, 2)
-        await until(lambda: outcomes(loop) == ["applied"], "it is tuned")
+        loop = await tuned(scene)
         database.reopen(keep_options=True)
         for _ in range(100):
             database.fail_next("column_family", "IO error: no")
@@ -90,13 +95,30 @@ def test_a_stop_forgets_nothing_that_is_still_tuned(tmp_path: Path) -> None:
     with_agent(database, tmp_path, body)
 
 
+@pytest.mark.parametrize("is_written", [True, False], ids=["in the OPTIONS file", "in no OPTIONS file"])
+def test_what_is_back_in_no_options_file_may_come_up_tuned_and_is_not_forgotten(
+    tmp_path: Path, is_written: bool
+) -> None:
+    database = overflowing(tmp_path / "db")
+
+    async def body(scene: Scene) -> None:
+        loop = await tuned(scene)
+        if not is_written:
+            database.fail_next("column_family", "IO error: no OPTIONS file", applied=True)
+        scene.book.pause(Pause(loop.id, loop.path, "restored", "bob restored", "bob", 0.0))
+        await loop.revoke()
+        await until(lambda: write_buffer_size(database) == str(64 * MIB), "it is restored")
+        await ticks(loop, 4)
+        assert ("write_buffer_size" in {option.option for option in scene.book.left(loop.id)}) is not is_written
+
+    with_agent(database, tmp_path, body)
+
+
 def test_a_stop_does_not_wait_for_standing_back(tmp_path: Path) -> None:
     database = overflowing(tmp_path / "db")
 
     async def body(scene: Scene) -> None:
-        loop = await scene.attach(ADOC)
-        await ticks(loop, 2)
-        await until(lambda: outcomes(loop) == ["applied"], "it is tuned")
+        loop = await tuned(scene)
         database.set_option("write_buffer_size", str(96 * MIB), "default")
         assert (await ticks(loop, 1))[-1].startswith("standing back")
         database.reopen(keep_options=True)
@@ -111,9 +133,7 @@ def test_what_somebody_has_changed_meanwhile_is_left_alone(tmp_path: Path) -> No
     database = overflowing(tmp_path / "db")
 
     async def body(scene: Scene) -> None:
-        loop = await scene.attach(ADOC)
-        await ticks(loop, 2)
-        await until(lambda: outcomes(loop) == ["applied"], "it is tuned")
+        loop = await tuned(scene)
         database.set_option("write_buffer_size", str(96 * MIB), "default")
         database.reopen(keep_options=True)
         await loop.set_policy(FIXED)
@@ -194,9 +214,7 @@ def test_nothing_new_is_changed_while_the_journal_cannot_be_written_and_restores
     database = overflowing(tmp_path / "db")
 
     async def body(scene: Scene) -> None:
-        loop = await scene.attach(ADOC)
-        await ticks(loop, 2)
-        await until(lambda: outcomes(loop) == ["applied"], "it is tuned")
+        loop = await tuned(scene)
         monkeypatch.setattr(Book, "problem", "the disk is full")
         sentences = await ticks(loop, 3)
         assert sentences[-1] == "nothing new is changed: the disk is full"
@@ -218,9 +236,7 @@ def test_a_journal_that_hangs_holds_up_no_restore(tmp_path: Path, monkeypatch: p
         return intend(*args)
 
     async def body(scene: Scene) -> None:
-        loop = await scene.attach(ADOC)
-        await ticks(loop, 2)
-        await until(lambda: outcomes(loop) == ["applied"], "it is tuned")
+        loop = await tuned(scene)
         monkeypatch.setattr(content, "intend", hanging)
         await ticked_until(loop, lambda: outcomes(loop)[-1] == "refused", "a change has waited for the journal")
         assert scene.book.problem == f"the journal {scene.book.path} has not answered for 0.3 s"
@@ -241,9 +257,7 @@ def test_a_decision_that_cannot_be_journaled_leaves_what_was_wanted_before(
     database = overflowing(tmp_path / "db")
 
     async def body(scene: Scene) -> None:
-        loop = await scene.attach(ADOC)
-        await ticks(loop, 2)
-        await until(lambda: outcomes(loop) == ["applied"], "it is tuned")
+        loop = await tuned(scene)
 
         async def full(*_: object) -> None:
             raise JournalFull("the disk is full")
@@ -262,9 +276,7 @@ def test_a_new_daemon_finds_in_the_journal_what_the_one_before_left(tmp_path: Pa
     database = overflowing(tmp_path / "db")
 
     async def first(scene: Scene) -> None:
-        loop = await scene.attach(ADOC)
-        await ticks(loop, 2)
-        await until(lambda: outcomes(loop) == ["applied"], "it is tuned")
+        loop = await tuned(scene)
         loop._attached = None  # the daemon dies, and the database's process with it
 
     async def second(scene: Scene) -> None:

@@ -299,7 +299,8 @@ def test_a_policy_that_this_version_does_not_know_pauses_its_target_until_it_is_
             await until(
                 lambda: loop.status.sentence.startswith("paused: there is no controller 'law-of-the-future'"), "paused"
             )
+            assert loop.status.policy.controller == "fixed", "nothing acts, even if somebody resumes it"
             assert await operators[fleet].reset_policy(loop, "alice")
-            await until(lambda: loop.status.sentence.startswith("fixed"), "it goes on")
+            await until(lambda: loop.status.policy.controller == "adoc", "it goes on")
 
-    with_fleet(tmp_path, body)
+    with_fleet(tmp_path, body, policy="adoc")

@@ -144,6 +144,20 @@ def test_never_more_points_than_asked_for(
     assert all(begin <= p.unix_s <= begin + reach for p in points)
 
 
+@pytest.mark.parametrize("tier", ["1s", "1m"])
+def test_a_wall_clock_that_is_set_back_takes_the_later_points_away(tier: Resolution) -> None:
+    history = filled(600)
+    for second in range(5):
+        history.add(point(NOW_S + 300.5 + second, writes_per_s=7.0))
+    points = all_of(history, tier)
+    assert [p.unix_s for p in points] == sorted({p.unix_s for p in points}), "the newest is the last"
+    assert points[-1].unix_s == NOW_S + 304.5
+    assert points[-1].writes_per_s == 7.0
+    assert points[0].unix_s <= NOW_S + 59, "what was before stays"
+    _, shown = thinned(history.read(tier), tier, NOW_S, NOW_S + 304.5, 600)
+    assert shown[-1] == points[-1]
+
+
 def test_what_is_not_known_is_not_made_up() -> None:
     history = History()
     history.add(Point(NOW_S, 1.0))

@@ -23,7 +23,7 @@ from adocd.probes import workers
 from adocd.probes.surroundings import SurroundingsProbe
 from tests.builders import column_family, sample
 from tests.daemon.harness import ADOC, Scene, overflowing, ticks, with_agent
-from tests.probes.log.lines import line
+from tests.probes.log.lines import event, line
 
 
 def info(pid: int) -> Info:
@@ -31,11 +31,18 @@ def info(pid: int) -> Info:
     return Info("1.2", agent, "9.8.4", platform.node(), pid, "program", "user", Capabilities(), pid_here=pid)
 
 
-def database(path: Path, log_path: Path | None = None) -> Database:
+def database(path: Path, log_name: str | None = "LOG") -> Database:
     return Database(
         "1", str(path), "identity", "session", 0.0, ("default",), Capabilities(),
-        log_path=None if log_path is None else str(log_path),
+        log_path=None if log_name is None else str(path / log_name),
     )  # fmt: skip
+
+
+def log(*lines: bytes) -> bytes:
+    """Write the beginning of a LOG of level INFO, half a minute old."""
+    began_s = time.time() - 30
+    started = event('"job": 1, "event": "recovery_finished"', began_s)
+    return line("RocksDB version: 9.8.4", began_s) + started + b"".join(lines)
 
 
 def observation(path: Path) -> Observation:
@@ -175,7 +182,7 @@ def test_a_log_is_in_the_time_of_this_machine_until_it_tells(tmp_path: Path, mon
 
         async def body() -> None:
             seen = observation(tmp_path)
-            seen.opened(info(os.getpid()), database(tmp_path))
+            seen.opened(replace(info(os.getpid()), agent=AgentKind("directory", "1")), database(tmp_path))
             await seen.look()
             assert abs((await seen.diagnosis())["begin"] - time.time()) < 60
 
@@ -189,7 +196,7 @@ def test_a_log_is_in_the_time_of_this_machine_until_it_tells(tmp_path: Path, mon
 def test_an_agents_counter_says_how_long_writers_waited_and_a_logs_is_of_its_last_dump(
     tmp_path: Path, kind: str, counts: bool
 ) -> None:
-    (tmp_path / "LOG").write_bytes(line("RocksDB version: 9.8.4", time.time() - 30))
+    (tmp_path / "LOG").write_bytes(log())
 
     async def body() -> None:
         seen = observation(tmp_path)
@@ -205,24 +212,114 @@ def test_an_agents_counter_says_how_long_writers_waited_and_a_logs_is_of_its_las
 
 
 def test_with_an_agent_a_log_that_is_deleted_is_said_and_the_agent_goes_on(tmp_path: Path) -> None:
-    log = tmp_path / "LOG"
-    log.write_bytes(line("RocksDB version: 9.8.4", time.time() - 30))
+    path = tmp_path / "LOG"
+    path.write_bytes(log())
 
     async def body() -> None:
         seen = observation(tmp_path)
         seen.opened(info(os.getpid()), database(tmp_path))
         await measured(seen)
-        content = log.read_bytes()
-        log.unlink()
+        content = path.read_bytes()
+        path.unlink()
         for _ in range(2):
             await seen.look()
         seen.sampled(sample(column_family()))
         found = await seen.diagnosis()
-        assert found["no_log"] == f"its LOG {log} is gone; RocksDB makes another when the database is opened anew"
+        assert found["no_log"] == f"its LOG {path} is gone; RocksDB makes another when the database is opened anew"
         assert found["source"] == "agent"
-        log.write_bytes(content)
+        path.write_bytes(content)
         await seen.look()
         assert seen.no_log is None
+
+    asyncio.run(body())
+
+
+def test_a_program_with_a_logger_of_its_own_has_no_log(tmp_path: Path) -> None:
+    """An agent names no LOG then: one in the database's directory is from before."""
+    (tmp_path / "LOG").write_bytes(log())
+
+    async def body() -> None:
+        seen = observation(tmp_path)
+        seen.opened(info(os.getpid()), database(tmp_path, None))
+        await measured(seen)
+        found = await seen.diagnosis()
+        assert (found["log"], found["source"]) == (None, "agent")
+        assert found["no_log"] == "the program has a logger of its own"
+        assert found["events"] == {}
+        seen.opened(info(os.getpid()), database(tmp_path))
+        await seen.look()
+        assert (await seen.diagnosis())["source"] == "LOG"
+
+    asyncio.run(body())
+
+
+def test_the_log_of_another_database_under_the_same_path_is_not_read(tmp_path: Path) -> None:
+    """The agent's paths are those of its container."""
+    (tmp_path / "LOG").write_bytes(log())
+    (tmp_path / "IDENTITY").write_text("another\n")
+
+    async def body() -> None:
+        seen = observation(tmp_path)
+        seen.opened(info(os.getpid()), database(tmp_path))
+        await measured(seen)
+        found = await seen.diagnosis()
+        assert (found["events"], found["source"]) == ({}, "agent")
+        assert found["no_log"] == (
+            f"{tmp_path} is another database's directory here, as it can be where this one is in a container, so "
+            f"{tmp_path}/LOG is not read"
+        )
+        assert seen.logged_before(time.time(), 10.0) is None
+        (tmp_path / "IDENTITY").write_text("identity\n")
+        await seen.look()
+        assert ((await seen.diagnosis())["source"], seen.no_log) == ("LOG", None)
+
+    asyncio.run(body())
+
+
+@pytest.mark.parametrize(("kind", "source"), [("native", "agent"), ("directory", "LOG")])
+def test_a_log_of_warnings_does_not_replace_an_agents_word(tmp_path: Path, kind: str, source: str) -> None:
+    """At an info_log_level above INFO it has stalls without their ends."""
+    stopped = "[WARN] [db/column_family.cc:1] [default] Stopping writes because we have 36 level-0 files"
+    (tmp_path / "LOG").write_bytes(line("RocksDB version: 9.8.4", time.time() - 30) + line(stopped, time.time() - 20))
+
+    async def body() -> None:
+        seen = observation(tmp_path)
+        seen.opened(replace(info(os.getpid()), agent=AgentKind(kind, "1")), database(tmp_path))
+        await measured(seen)
+        seen.sampled(sample(column_family()))
+        found = await seen.diagnosis()
+        assert (found["source"], found["now"]) == (source, None)
+        assert (found["no_log"] or "").startswith("its LOG has no line of level INFO yet") is (source == "agent")
+        assert seen.logged_before(time.time(), 10.0) is None
+        with (tmp_path / "LOG").open("ab") as file:
+            file.write(event('"job": 2, "event": "flush_started"', time.time() - 10))
+        await seen.look()
+        found = await seen.diagnosis()
+        assert (found["source"], found["no_log"]) == ("LOG", None)
+        assert found["stalled_s"] == pytest.approx(10, abs=1)
+
+    asyncio.run(body())
+
+
+def test_what_jobs_wrote_is_known_at_the_time_of_a_stall(tmp_path: Path) -> None:
+    (tmp_path / "LOG").write_bytes(log())
+
+    async def body() -> None:
+        seen = observation(tmp_path)
+        seen.opened(info(os.getpid()), database(tmp_path))
+        rates = {"flush_written_bytes_per_s": 3e6, "compaction_written_bytes_per_s": 4e6}
+        seen.sampled(sample(column_family(), **rates))
+        await measured(seen)
+        around = seen._surrounded.between(0.0, time.time() + 1)
+        assert around is not None
+        assert around.jobs_write_bytes_per_s == 7e6
+        seen.silent(2.0, may_be_stalled=True)
+        before_s = time.time()
+        await asyncio.sleep(0.01)
+        await seen.look()
+        around = seen._surrounded.between(before_s, time.time() + 1)
+        assert around is not None
+        assert around.jobs_write_bytes_per_s is None, "the agent has not told"
 
     asyncio.run(body())
 

@@ -86,6 +86,27 @@ def test_a_standstill_is_a_stop_in_which_nobody_wrote() -> None:
     assert at(held_points(0, 60, 0.0, writes_per_s=0.0), now).title == "Writes stand still"
 
 
+def test_a_stall_that_began_after_the_figures_is_not_green() -> None:
+    """The list reads figures seldom, and is told of a stall at once."""
+    spans, now = held_points(940, 1000, 0.0), stall("stopped") | {"since_unix_s": 1010.0}
+    seen = state_of(target(stall=now), spans, 1000.5, 1100.0)
+    assert (seen.level, seen.word, seen.since_unix_s) == ("stopped", "held 100 %", 1010.0)
+    assert (seen.rate, seen.latency) == (None, ""), "the writes of the figures are of another time"
+    assert "Nobody" not in seen.sentence, "nothing counts the writes since"
+    just = state_of(target(stall=now), spans, 1000.5, 1010.1)
+    assert (just.level, just.sentence) == ("delayed", "Held 0.2 % of the last minute, mostly by level-0 files.")
+    assert at(spans, now).level == "delayed", "nor where nobody says when it was seen"
+    delayed = stall("delayed") | {"since_unix_s": 1010.0}
+    assert state_of(target(stall=delayed), spans, 1000.5, 1100.0).level == "stopped"
+
+
+def test_a_stall_goes_on_after_the_figures() -> None:
+    spans, now = held_points(940, 1000, 0.0), stall("delayed") | {"since_unix_s": 999.0}
+    assert state_of(target(stall=now), spans, 1000.5).word == "flowing"
+    later = state_of(target(stall=now), spans, 1000.5, 1050.0)
+    assert (later.level, later.word) == ("stopped", "held 85 %")
+
+
 def test_what_was_held_in_the_minute_before_is_over_after_a_minute() -> None:
     before = held_points(0, 60, 1.0)
     assert [at([*before, *held_points(60, until, 0.0)]).level for until in (61, 90, 110, 121)] == [
@@ -98,7 +119,7 @@ _SECOND = st.tuples(
     st.sampled_from([0.0, 0.0, 0.005, 0.02, 0.3, 1.0]), st.sampled_from(["l0", "memtable"]), st.integers(0, 40_000)
 )
 #: Runs of like seconds, as stalls come.
-_HISTORY = st.lists(st.tuples(_SECOND, st.integers(1, 40)), min_size=1, max_size=12)
+_HISTORY = st.lists(st.tuples(_SECOND, st.integers(1, 40)), min_size=1, max_size=8)
 _STALL = st.one_of(
     st.none(),
     st.tuples(st.sampled_from(["stopped", "delayed", "possibly"]), st.floats(0.0, 120.0)),
@@ -143,7 +164,10 @@ def test_no_card_contradicts_itself(runs: list[tuple[Any, int]], now: tuple[str,
 def test_a_word_changes_back_only_after_a_real_change(runs: list[tuple[Any, int]]) -> None:
     spans = spans_of(runs)
     words = [at(spans[max(0, number - history.LATELY_POINTS) : number]) for number in range(1, len(spans) + 1)]
-    shares = [held(spans[:number], number - 60.0, number).share for number in range(1, len(spans) + 1)]
+    # Each span is one second, so the last 61 have all of the minute.
+    shares = [
+        held(spans[max(0, number - 61) : number], number - 60.0, number).share for number in range(1, len(spans) + 1)
+    ]
     for number in range(1, len(words)):
         before, after = words[number - 1].level, words[number].level
         if (before, after) == ("delayed", "ok"):

@@ -11,6 +11,7 @@ from adocd.api.repeats import CHANGED_NOTHING, in_rows
 from adocd.api.web.page.model import decisions, settings
 from adocd.api.web.page.model.decisions import ToldDecision
 from adocd.diagnosis.held import MeasuredSpan
+from adocd.model import units
 from adocd.model.knob import Knob
 from tests.diagnosis.writers import held_points
 from tests.page.points import decision
@@ -85,6 +86,15 @@ def test_a_laws_parameters_are_fields_with_unit_range_and_default() -> None:
     assert settings.fields_of("gone", LAWS, {}) == []
 
 
+@pytest.mark.parametrize(
+    ("bytes_per_s", "shown"), [(64 << 20, "64 MiB"), (210_000_000, "210000000"), (512, "512"), (0, "0")]
+)
+def test_a_field_is_filled_in_with_what_it_takes(bytes_per_s: int, shown: str) -> None:
+    (field,) = settings.fields_of("mimd", LAWS, {"max_bytes_per_s": bytes_per_s})
+    assert field.value == shown
+    assert units.read(field.value, "bytes/s") == bytes_per_s
+
+
 @pytest.mark.parametrize(("law", "why"), [("", "choose a law"), ("adoc+gone", "the law gone, so its parameters")])
 def test_a_law_whose_parameters_have_no_fields_is_not_set(law: str, why: str) -> None:
     settings.check_law("adoc+mimd", LAWS)
@@ -105,11 +115,32 @@ def test_what_is_typed_into_fields_becomes_parameters() -> None:
 def test_options_that_differ_from_their_originals_are_found() -> None:
     now = {"database": {"a": "2", "b": "1"}, "column_families": {"default": {"c": "5"}}, "rate_limiter_bytes_per_s": 9}
     then = {"database": {"a": "1"}, "column_families": {"default": {"c": "5"}}, "rate_limiter_bytes_per_s": 7}
-    found = settings.changed({"options": now, "originals": then})
+    detail = {"options": now, "originals": then, "state": "attached"}
+    found = settings.changed(detail) or []
     assert [(each.scope, each.option, each.now, each.original) for each in found] == [
         ("database", "a", "2", "1"), ("process", "rate_limiter_bytes_per_s", "9", "7"),
     ]  # fmt: skip
-    assert settings.changed({"options": None, "originals": None}) == []
+    assert settings.changed_in_words(detail, "These go back") == (
+        "These go back: a 2 (originally 1), rate_limiter_bytes_per_s 9 bytes/s (originally 7 bytes/s)."
+    )
+    assert settings.changed(detail | {"originals": now}) == []
+    assert settings.changed_in_words(detail | {"originals": now}, "") == "No option differs from its original now."
+
+
+@pytest.mark.parametrize(
+    ("state", "why"),
+    [
+        ("closed", "while it is closed"),
+        ("silent", "while its agent does not answer"),
+        ("attached", "before it is measured"),
+    ],
+)
+def test_that_nothing_is_known_is_not_that_nothing_differs(state: str, why: str) -> None:
+    detail = {"options": None, "originals": None, "state": state}
+    assert settings.changed(detail) is None
+    assert settings.changed_in_words(detail, "These go back") == (
+        f"Which options differ from their originals is not known {why}."
+    )
 
 
 def test_what_a_policy_would_change_is_said_line_by_line() -> None:

@@ -11,7 +11,6 @@ from adocd.api.repeats import in_rows
 from adocd.api.web.page.charts import span, spec
 from adocd.api.web.page.feed import OLD_S, Glance
 from adocd.api.web.page.model import decisions
-from adocd.api.web.page.model.settings import Changed
 from adocd.api.web.page.model.state import state_of
 from adocd.api.web.page.views import parts
 from adocd.diagnosis.held import held
@@ -26,7 +25,9 @@ def test_names_that_look_like_markup_stay_names() -> None:
     evil = target(path=EVIL, sentence=EVIL, paused=EVIL, stall=evil_stall) | {"lease": {"holder": EVIL}, "id": EVIL}
     evil["policy"] = {"controller": EVIL, "parameters": {EVIL: EVIL}, "dry_run": False, "shaping": {}}
     evil["process"] = dict.fromkeys(("host", "program", "rocksdb_version", "agent"), EVIL) | {"pid": 1}
-    evil["restore"] = {"state": "waiting", "steps_left": 1, "waiting_for": EVIL}
+    evil["restore"] = {"state": "waiting", "steps_left": 1, "waiting_for": EVIL, "errors": [EVIL]}
+    values = {"database": {EVIL: EVIL}, "column_families": {}}
+    evil |= {"options": values, "originals": {"database": {EVIL: "1"}, "column_families": {}}}
     evil_held = {"measured_s": 9.0, "share": 0.1, "by_cause": {EVIL: 0.1}, "writes_per_s": None}
     evil_verdict = {
         "kind": EVIL,
@@ -45,9 +46,9 @@ def test_names_that_look_like_markup_stay_names() -> None:
         parts.last_card(target(), None, [{"option": EVIL, "value": EVIL}]),
         parts.decision_list([told], 0), parts.facts(evil), parts.restore_note(evil),
         parts.glance_row(evil, state_of(evil), []), parts.problems({EVIL: EVIL}, {"problem": EVIL}),
-        parts.findings([{"severity": EVIL, "subject": EVIL, "reason": EVIL, "fix": EVIL}]),
+        parts.findings([{"severity": EVIL, "subject": EVIL, "reason": EVIL, "fix": EVIL}], evil),
         parts.audit([{"unix_s": 1.0, "who": EVIL, "what": EVIL, "sentence": EVIL, "target": None}]),
-        parts.changed_table([Changed(EVIL, EVIL, EVIL, EVIL)]),
+        parts.changed_table(evil),
     ]  # fmt: skip
     for html in shown:
         assert "<img" not in html
@@ -87,8 +88,51 @@ def test_a_silent_agent_has_a_remedy_and_its_last_figures() -> None:
     assert "writes per second" not in parts.state_card(state_of(target(state="silent")))
 
 
+def test_screen_readers_are_told_the_title_alone() -> None:
+    """The figures and ages below it change every second."""
+    html = parts.state_card(state_of(target(stall=stall("stopped", "l0"))))
+    assert '<span role="status">Writes are held much of the time</span>' in html
+    assert html.count("role=") == 1
+
+
+@pytest.mark.parametrize(
+    ("state", "why"),
+    [
+        ("closed", "while it is closed"),
+        ("silent", "while its agent does not answer"),
+        ("attached", "before it is measured"),
+    ],
+)
+def test_what_is_not_known_is_not_shown_as_good(state: str, why: str) -> None:
+    detail = target(state=state) | {"options": None, "originals": None}
+    for html in (parts.changed_table(detail), parts.findings(None, detail)):
+        assert f"Not known {why}." in html
+    values = {"database": {"max_background_jobs": "2"}, "column_families": {}}
+    known = target() | {"options": values, "originals": values}
+    assert "All options are as their owner set them" in parts.changed_table(known)
+    assert "Nothing in its configuration" in parts.findings([], known)
+    restored = {"state": "done", "steps_left": 0, "waiting_for": None, "errors": []}
+    assert parts.restore_note(detail | {"paused": "alice restored it", "restore": restored}) == ""
+
+
+def test_what_failed_of_a_restore_is_said() -> None:
+    running = {"state": "running", "steps_left": 2, "waiting_for": None, "errors": ["the OPTIONS file: no space"]}
+    values = {"database": {"max_background_jobs": "2"}, "column_families": {}}
+    detail = target(paused="alice restored it") | {"options": values, "originals": values}
+    html = parts.restore_note(detail | {"restore": running})
+    assert "2 steps left. The restore FAILED: the OPTIONS file: no space." in html
+    done = running | {"state": "done", "steps_left": 0}
+    assert "The restore FAILED: the OPTIONS file: no space. All options have" in parts.restore_note(
+        detail | {"restore": done}
+    )
+    tuned = detail | {"options": values | {"database": {"max_background_jobs": "4"}}}
+    assert "FAILED: the OPTIONS file" in parts.restore_note(tuned | {"restore": done})
+    assert parts.restore_note(detail | {"restore": done, "paused": None}) == ""
+
+
 def test_the_end_of_a_restore_is_said_while_it_lasts() -> None:
-    back = target(paused="alice restored it", restore={"state": "done", "steps_left": 0, "waiting_for": None})
+    restore = {"state": "done", "steps_left": 0, "waiting_for": None, "errors": []}
+    back = target(paused="alice restored it", restore=restore)
     values = {"database": {"max_background_jobs": "2"}, "column_families": {}, "rate_limiter_bytes_per_s": None}
     back |= {"options": values, "originals": values}
     assert "original values again" in parts.restore_note(back)

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from rocksdict import Options, Rdict, WriteBatch
 
-from adocd.probes.log import read_log
+from adocd.probes.log import LogFollower
 from adocd.probes.log.dump_events import StatisticsDump
 
 MIB = 1 << 20
@@ -113,19 +113,27 @@ def by_rocksdict(directory: Path) -> Made:
         )
     )
     # All of it may take less than the time to the first dump.
-    written_s, log = time.time(), directory / "db" / "LOG"
-    _until_at_rest(lambda: len(_dumps_after(log, written_s)) > 0)
+    written_s, dumps = time.time(), _Dumps(directory / "db" / "LOG")
+    _until_at_rest(lambda: dumps.after(written_s) > 0)
     rested_s = time.time()
     made = Made(directory / "db", tickers_in(options.get_statistics() or ""), rested_s)
     # The figures of the first dump that is stamped after this moment may have been taken before it.
-    _until_at_rest(lambda: len(_dumps_after(made.log, rested_s)) > 1)
+    _until_at_rest(lambda: dumps.after(rested_s) > 1)
     second.close()
     database.close()
     return made
 
 
-def _dumps_after(log: Path, time_s: float) -> list[StatisticsDump]:
-    return [event for event in read_log(log) if isinstance(event, StatisticsDump) and event.time_s > time_s]
+class _Dumps:
+    """The dumps in a LOG that is being written, each line of which is read once."""
+
+    def __init__(self, log: Path) -> None:
+        self._follower, self._times_s = LogFollower(log), list[float]()
+
+    def after(self, time_s: float) -> int:
+        """Read what is new; how many were made after this time."""
+        self._times_s += [event.time_s for event in self._follower.poll() if isinstance(event, StatisticsDump)]
+        return sum(each > time_s for each in self._times_s)
 
 
 def by_mariadb(directory: Path) -> Made:

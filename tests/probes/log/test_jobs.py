@@ -39,6 +39,18 @@ def test_the_name_in_the_start_is_more_than_the_text_before_it() -> None:
     assert found.column_family == "named"
 
 
+@pytest.mark.parametrize(("session", "written_bytes"), [("S1", 10), ("S2", None), (None, None)])
+def test_a_job_goes_on_in_the_logs_next_file(session: str | None, written_bytes: int | None) -> None:
+    """RocksDB repeats the lines of the open there; another open numbers its jobs anew, and has another session id."""
+
+    def opened(session: str | None) -> bytes:
+        identified = b"" if session is None else line(f"DB Session ID:  {session}")
+        return line("RocksDB version: 9.8.4") + identified + line("Options.max_background_jobs: 2")
+
+    (found,) = flushes(opened("S1") + started(7) + wrote(7, 10) + opened(session) + finished(7))
+    assert found.written_bytes == written_bytes
+
+
 def test_a_job_whose_start_is_missing_wrote_nobody_knows_how_much() -> None:
     text = line("[x.cc:1] [a] [JOB 7] Flushing memtable with next log file: 8")
     (found,) = flushes(text + wrote(7, 10) + finished(7))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
@@ -20,6 +20,8 @@ from adocd.probes.log.events import (
     OptionsChanged,
     OptionsListed,
 )
+from adocd.probes.log.state import LogState
+from adocd.probes.options_file import OptionsFile, newest_of
 
 from .manifest import is_of_jobs
 from .sources import Made, by_db_bench, by_mariadb, by_rocksdict
@@ -157,3 +159,73 @@ def test_changed_options(real: Real) -> None:
         assert (None, {"max_background_jobs": "4"}, "succeeded") in [
             (c.column_family, c.values, c.outcome) for c in changes
         ]
+
+
+# -- its state
+
+
+def state_of(events: Iterable[LogEvent]) -> LogState:
+    state = LogState()
+    for each in events:
+        state.add(each)
+    return state
+
+
+@pytest.fixture(scope="module")
+def state(real: Real) -> LogState:
+    """What the LOG says until the database was at rest."""
+    _, made, events, _ = real
+    return state_of(event for event in events if event.time_s < made.at_s)
+
+
+def test_the_counters_equal_the_statistics(real: Real, state: LogState) -> None:
+    """Counts and bytes of compactions to the byte; of flushes but for what they write to the MANIFEST, to the byte."""
+    _, made, _, _ = real
+    counters, tickers = state.counters, made.tickers
+    assert counters.flushes is not None
+    assert counters.flush_written_bytes is not None
+    assert counters.flushes > 3
+    assert counters.compaction_written_bytes == tickers["rocksdb.compact.write.bytes"]
+    for count, histogram in (
+        (counters.flushes, "rocksdb.db.flush.micros"),
+        (counters.compactions, "rocksdb.compaction.times.micros"),
+    ):
+        assert histogram not in tickers or count == tickers[histogram]
+    beside = tickers["rocksdb.flush.write.bytes"] - counters.flush_written_bytes
+    assert is_of_jobs(made.directory, counters.flushes, beside)
+
+
+def test_writes_are_those_of_the_last_dump(real: Real, state: LogState) -> None:
+    _, made, _, _ = real
+    counters, dump = state.counters, state.dump
+    assert dump is not None
+    assert 0.5 < dump.interval_s < 60
+    assert counters.writes is not None
+    assert 0 < counters.writes <= made.tickers["rocksdb.number.keys.written"]
+    assert counters.written_bytes is not None
+    assert 0 < counters.written_bytes <= made.tickers["rocksdb.bytes.written"]
+    assert counters.stall_micros is not None
+    assert 0 < counters.stall_micros <= made.tickers["rocksdb.stall.micros"]
+
+
+def test_the_trees_are_the_files_there(real: Real) -> None:
+    _, made, events, _ = real
+    state = state_of(events)  # to its end, for the close may flush, too
+    assert state.is_closed
+    assert state.trees["default"].level_files is not None
+    told = sum(sum(tree.level_files or ()) for tree in state.trees.values())
+    assert told == len(list(made.directory.glob("*.sst")))
+    assert state.trees["default"].immutable_memtables == 0
+    assert sum(state.trees["default"].stall_counts.values()) > 0
+    assert (state.running_flushes, state.running_compactions) == (0, 0)
+
+
+def test_the_options_are_those_of_the_options_file(real: Real, state: LogState) -> None:
+    _, made, _, _ = real
+    file = newest_of(made.directory)
+    assert isinstance(file, OptionsFile)
+    for name, written in (*file.column_families.items(), (None, file.database)):
+        told = state.options.now[name]
+        assert len(told) >= 8
+        assert told == {option: written[option] for option in told}
+    assert state.options.unpersisted == {}

@@ -11,6 +11,8 @@ from adocd.probes.log.events import (
     CompactionStarted,
     Condition,
     FlushFinished,
+    HeaderLine,
+    LevelSummary,
     LogEvent,
     LoggedStall,
     MemtableSwitched,
@@ -22,11 +24,22 @@ NOTHING = Led(BEFORE_S, 0, 0, 0, 0, 0, None, None)
 
 
 class Watched:
-    """The stalls of a LOG that a test makes up; seconds of its own."""
+    """The stalls of a LOG that a test makes up, with lines of level INFO or without; seconds of its own."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, info: bool = True) -> None:
         self.held: list[tuple[float, float, frozenset[Cause]]] = []
         self.stalls = Stalls(lambda _: NOTHING, lambda *span: self.held.append(span))
+        if info:
+            self.told(0.0)
+
+    def told(self, at_s: float) -> None:
+        """Write a line of level INFO that is about no stall."""
+        self.stalls.take(LevelSummary(at_s, "other", (), None, None))
+
+    def opened(self, at_s: float, session: str) -> None:
+        """Write the lines of an open."""
+        self.stalls.take(HeaderLine(at_s, "rocksdb_version", "9.8.4"))
+        self.stalls.take(HeaderLine(at_s, "db_session_id", session))
 
     def line(
         self,
@@ -37,15 +50,15 @@ class Watched:
         rate: int | None = None,
     ) -> None:
         """Write a line about a stall."""
-        self.stalls.line(LoggedStall(at_s, "default", condition, cause, figure, None, rate))
+        self.stalls.take(LoggedStall(at_s, "default", condition, cause, figure, None, rate))
 
     def flushed(self, at_s: float, *, damaged: bool = False) -> None:
         """End a flush."""
-        self.stalls.job(FlushFinished(at_s, 1, "default", damaged, {}, (), None, None, None))
+        self.stalls.take(FlushFinished(at_s, 1, "default", damaged, {}, (), None, None, None))
 
     def switched(self, at_s: float) -> None:
         """Begin a new memtable."""
-        self.stalls.memtable(MemtableSwitched(at_s, "default", 1, 1))
+        self.stalls.take(MemtableSwitched(at_s, "default", 1, 1))
 
     def spans(self) -> list[tuple[float, float, float]]:
         """Give begin, end and held seconds of each stall."""
@@ -132,6 +145,72 @@ def test_more_stalls_than_are_kept_are_joined_with_all_their_seconds() -> None:
     first = seen.stalls.found[0]
     assert first.stalled_s > 1
     assert (first.figure, first.rate_bytes_per_s) == (first.lines - 1, 10_000 - first.lines + 1)
+
+
+@pytest.mark.parametrize(("session", "span"), [("S1", (10.0, 110.0, 100.0)), ("S2", (10.0, 12.0, 2.0))])
+def test_another_open_ends_a_stall_at_the_last_line_before_it(session: str, span: tuple[float, float, float]) -> None:
+    """The lines of the same open are there again in the LOG's next file, and end nothing."""
+    seen = Watched()
+    seen.opened(1.0, "S1")
+    seen.line(10.0)
+    seen.told(12.0)
+    seen.opened(100.0, session)
+    seen.flushed(110.0)
+    assert seen.spans() == [span]
+    assert seen.stalls.found[0].ended is (session == "S1")
+
+
+def test_without_a_line_of_level_info_a_stall_lasts_up_to_its_last_line() -> None:
+    seen = Watched(info=False)
+    seen.line(10.0)
+    seen.line(12.0)
+    seen.stalls.so_far(50.0)
+    (found,) = seen.stalls.found
+    assert (found.begin_s, found.end_s, found.stalled_s, found.ended) == (10.0, 12.0, 2.0, False)
+    assert not seen.stalls.open
+    assert seen.held == [(10.0, 12.0, frozenset(("l0",)))]
+    seen.line(73.0)
+    seen.told(75.0)
+    assert list(seen.stalls.open) == ["default"], "now the LOG is known to tell the end"
+    seen.flushed(80.0)
+    assert seen.spans() == [(10.0, 12.0, 2.0), (73.0, 80.0, 7.0)]
+    assert [each.ended for each in seen.stalls.found] == [False, True]
+
+
+def test_the_way_back_from_lines_that_were_an_hour_early_takes_no_time() -> None:
+    """As where summer time ends: an EVENT_LOG_v1 line is the first with the right time again."""
+    seen = Watched()
+    seen.line(5000.0)
+    seen.flushed(5001.0)
+    seen.line(5010.0 - 3600)
+    seen.flushed(5012.0)
+    assert seen.stalls.open, "whether the line is of this install nobody knows"
+    seen.flushed(5013.0)
+    assert seen.spans() == [(5000.0, 5001.0, 1.0), (5012.0, 5013.0, 1.0)]
+    assert sum(until - since for since, until, _ in seen.held) == 2.0
+
+
+def test_after_a_clock_was_set_back_a_quiet_time_counts() -> None:
+    seen = Watched()
+    seen.line(5000.0)
+    seen.flushed(5001.0)
+    seen.line(1400.0)
+    seen.flushed(1500.0)
+    assert seen.spans() == [(5000.0, 5001.0, 1.0), (1400.0, 1500.0, 100.0)]
+    seen.line(4990.0)
+    seen.line(5002.0)
+    seen.flushed(5100.0)
+    assert seen.spans()[-1] == (4990.0, 5100.0, 110.0), "it is as late as it was before"
+
+
+def test_a_stall_of_a_column_family_that_was_dropped_is_over() -> None:
+    seen = Watched()
+    seen.line(10.0)
+    seen.stalls.keep({"default"})
+    assert seen.stalls.open
+    seen.stalls.keep({"other"})
+    assert not seen.stalls.open
+    assert seen.stalls.take_ended()
 
 
 def compacted(at_s: float, written_bytes: int, job: int = 9) -> CompactionFinished:

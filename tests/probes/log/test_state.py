@@ -1,13 +1,11 @@
-"""What the LOG says of a database now: against RocksDB's own counters, and line by line."""
+"""What the LOG says of a database now, line by line; test_real.py has it against RocksDB's own counters."""
 
 from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rocksdict import Options, Rdict, WriteBatch
@@ -17,11 +15,9 @@ from adocd.probes.log import LogFollower, LogParser, read_log
 from adocd.probes.log.dump_events import DbStats, StatisticsDump
 from adocd.probes.log.live_options import as_options_file
 from adocd.probes.log.state import LogState
-from adocd.probes.options_file import OptionsFile, newest_of
 
 from .lines import AT_S, event, line, parsed
-from .manifest import is_of_jobs
-from .sources import MIB, Made, by_db_bench, by_mariadb, by_rocksdict, tickers_in
+from .sources import MIB, tickers_in
 
 MEMTABLE = "[default] New memtable created with log file: #8. Immutable memtables: 1."
 SUMMARY = "[default] Level summary: files[3 1 0] max score 0.25, estimated pending compaction bytes {}"
@@ -57,81 +53,6 @@ def flush(job: int = 3, *, levels: str = "[1, 0]", immutable: int = 0, size: int
             f'"job": {job}, "event": "flush_finished", "lsm_state": {levels}, "immutable_memtables": {immutable}', at_s
         )
     )
-
-
-# -- real ones
-
-
-@pytest.fixture(
-    scope="module", params=[by_db_bench, by_rocksdict, by_mariadb], ids=["db_bench", "rocksdict", "mariadb"]
-)
-def real(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Made, LogState]:
-    """A database at rest, and what its LOG says until then."""
-    make: Callable[[Path], Made] = request.param
-    made = make(tmp_path_factory.mktemp("state"))
-    state = LogState()
-    for each in read_log(made.log, rotated=False):
-        if each.time_s < made.at_s:
-            state.add(each)
-    return made, state
-
-
-Real = tuple[Made, LogState]
-
-
-def test_the_counters_equal_the_statistics(real: Real) -> None:
-    """Counts and bytes of compactions to the byte; of flushes but for what they write to the MANIFEST, to the byte."""
-    made, state = real
-    counters, tickers = state.counters, made.tickers
-    assert counters.flushes is not None
-    assert counters.flush_written_bytes is not None
-    assert counters.flushes > 3
-    assert counters.compaction_written_bytes == tickers["rocksdb.compact.write.bytes"]
-    for count, histogram in (
-        (counters.flushes, "rocksdb.db.flush.micros"),
-        (counters.compactions, "rocksdb.compaction.times.micros"),
-    ):
-        assert histogram not in tickers or count == tickers[histogram]
-    beside = tickers["rocksdb.flush.write.bytes"] - counters.flush_written_bytes
-    assert is_of_jobs(made.directory, counters.flushes, beside)
-
-
-def test_writes_are_those_of_the_last_dump(real: Real) -> None:
-    made, state = real
-    counters, dump = state.counters, state.dump
-    assert dump is not None
-    assert 0.5 < dump.interval_s < 60
-    assert counters.writes is not None
-    assert 0 < counters.writes <= made.tickers["rocksdb.number.keys.written"]
-    assert counters.written_bytes is not None
-    assert 0 < counters.written_bytes <= made.tickers["rocksdb.bytes.written"]
-    assert counters.stall_micros is not None
-    assert 0 < counters.stall_micros <= made.tickers["rocksdb.stall.micros"]
-
-
-def test_the_trees_are_the_files_there(real: Real) -> None:
-    made, _ = real
-    state = LogState()
-    for each in read_log(made.log, rotated=False):  # the close may flush, too
-        state.add(each)
-    assert state.is_closed
-    assert state.trees["default"].level_files is not None
-    told = sum(sum(tree.level_files or ()) for tree in state.trees.values())
-    assert told == len(list(made.directory.glob("*.sst")))
-    assert state.trees["default"].immutable_memtables == 0
-    assert sum(state.trees["default"].stall_counts.values()) > 0
-    assert (state.running_flushes, state.running_compactions) == (0, 0)
-
-
-def test_the_options_are_those_of_the_options_file(real: Real) -> None:
-    made, state = real
-    file = newest_of(made.directory)
-    assert isinstance(file, OptionsFile)
-    for name, written in (*file.column_families.items(), (None, file.database)):
-        told = state.options.now[name]
-        assert len(told) >= 8
-        assert told == {option: written[option] for option in told}
-    assert state.options.unpersisted == {}
 
 
 def write_with_small_logs(path: Path) -> tuple[dict[str, int], float]:

@@ -72,6 +72,8 @@ class PageFeed:
         self.journal: dict[str, Any] | None = None
         self.trouble: str | None = None
         self.glances: dict[str, Glance] = {}
+        #: When each target of the list was last sampled, as far as events have told.
+        self._sampled_unix_s: dict[str, float] = {}
         #: When each small chart was last asked for.
         self._glanced_s: dict[str, float] = {}
 
@@ -98,7 +100,7 @@ class PageFeed:
     def state(self, target: dict[str, Any]) -> State:
         """Return the state of a target of the list."""
         glance = self.glance(target["id"])
-        return state_of(target, glance.lately, glance.read_unix_s)
+        return state_of(target, glance.lately, glance.read_unix_s, self._sampled_unix_s.get(target["id"]))
 
     def listen(self, key: object, listener: Listener) -> None:
         """Call the listener at every tick and beat until `forget`."""
@@ -189,6 +191,7 @@ class PageFeed:
         _, body = await self._get("/v1/targets")
         listed = json.loads(body)
         self.targets = {target["id"]: target for target in listed["targets"]}
+        self._sampled_unix_s = {id_: when for id_, when in self._sampled_unix_s.items() if id_ in self.targets}
         self.problems, self.journal = listed["problems"], listed["journal"]
         self._list_at_s = now_s
 
@@ -245,6 +248,7 @@ class PageFeed:
         room = self._rooms.get(target) if target is not None else None
         if kind == "sample" and event["sample"] is not None:
             self.targets[event["sample"]["id"]] = event["sample"]
+            self._sampled_unix_s[event["sample"]["id"]] = event["unix_s"]
         elif kind == "decision" and room is not None:
             room.decided([event["record"]])
         elif kind in ("target", "operation", "daemon", "lost"):

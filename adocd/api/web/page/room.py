@@ -19,6 +19,8 @@ _SLOWLY_S = 10.0
 _MINUTE_S = 60.0
 #: A target that could not be read for so long is shown as stale.
 STALE_S = 5.0
+#: A last point that lies so far in the future shows that somebody has set the wall clock back.
+_AHEAD_S = 2.0
 #: Decisions to know, and the newest ones to read again now and then: no event tells of a repeat.
 _DECISIONS, _REPEATED = 500, 20
 
@@ -43,7 +45,8 @@ class Room:
         self.overrides: list[dict[str, Any]] = []
         #: The audit trail, newest first.
         self.operations: list[dict[str, Any]] = []
-        self.findings: list[dict[str, Any]] = []
+        #: What lint found; None where it could not look, as in a closed database.
+        self.findings: list[dict[str, Any]] | None = None
         #: Whether the tuner helps or hurts; None before the first figures.
         self.verdict: dict[str, Any] | None = None
         #: What stalled since the daemon found the target, and why; None before it is read.
@@ -140,6 +143,11 @@ class Room:
         return float(self.points[-1]["unix_s"]) if self.points else 0.0
 
     async def _read_points(self) -> None:
+        if self.now_unix_s > time.time() + _AHEAD_S:
+            # The daemon drops what lies in the future; nothing newer would come until the clock is there again.
+            self.points = []
+            self._long.clear()
+            self.ask_again()
         if not self.points:
             self.points = await self._history(None, None, "1s", SHORT_S)
             return
@@ -157,7 +165,7 @@ class Room:
         operations = await self._read(f"/v1/operations?target={quote(self.target, safe='')}&limit=50")
         self.operations = [] if operations is None else operations["operations"][::-1]
         lint = await self._read(f"{self.path}/lint")
-        self.findings = [] if lint is None else lint["findings"]
+        self.findings = None if lint is None else lint["findings"]
         diagnosis = await self._read(f"{self.path}/diagnosis")
         self.diagnosis = None if diagnosis is None or diagnosis["begin"] is None else diagnosis
         await self._read_verdict()

@@ -52,6 +52,10 @@ class Tuned:
         """Whether we sent this value, and it is not the original."""
         return value != self.original and value in self.sent
 
+    def is_newest(self, value: str) -> bool:
+        """Whether we sent this value last; an older one must be recorded again, or newer ones would push it out."""
+        return self.is_ours(value) and value == self.sent[-1]
+
 
 @dataclass(frozen=True, slots=True)
 class JournaledPolicy:

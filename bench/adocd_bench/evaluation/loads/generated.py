@@ -1,7 +1,7 @@
 """The load generator as a load: a database is loaded, settles, is measured, read where that is wanted, and drained."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,7 @@ from typing import Any
 from adocd_bench.errors import RunFailed
 from adocd_bench.evaluation.loads.program import LoadJob, LoadOutcome
 from adocd_bench.load.build import GENERATOR
-from adocd_bench.load.result import read_result
+from adocd_bench.load.result import PhaseResult, read_result
 from adocd_bench.load.spec import ClosedArrivals, Drain, KeyChoice, LoadSpec, Mix, OptionText, Work
 from adocd_bench.programs.fill import KEY_BYTES
 from adocd_bench.run.observe import ObservedRun
@@ -17,7 +17,8 @@ from adocd_bench.run.settle import SETTLED_WITHIN_S
 
 #: Extra time for loading and settling, and the same again for the drain.
 _BESIDE_S = 900.0
-_DRAIN_S = SETTLED_WITHIN_S
+#: The bench ends the drain; a program that gave up first would close its database under the bench.
+_DRAIN_S = SETTLED_WITHIN_S + 60.0
 _LOAD, _SETTLE, _DRAIN = "load", "settle", "drain"
 _PREPARING = {_LOAD, _SETTLE}
 #: Reads of what a phase has left behind: the thesis's number (Warlo 2018, figure 4.2), or so long.
@@ -34,7 +35,8 @@ class GeneratedLoad:
         value_bytes: of each record.
         loaded: whether the records of `work` are there before it, each written once.
         warm_up: work of the same kind before it that is not measured.
-        reads: what is read after it, with automatic compaction off as the thesis has it; None for nothing.
+        reads: what is read after it; None for nothing. Automatic compaction is switched off for it, as the thesis has
+            it; a law may switch it on again, and then the report has no figure of these reads.
         drained: whether it is restored and drained afterwards; without, it ends with the last of these phases.
         arguments: for the record.
 
@@ -117,6 +119,7 @@ class GeneratedLoad:
         measured = result.measured
         following = result.phases[result.phases.index(measured) + 1 :]
         drains = [phase.begin_monotonic_s for phase in following if phase.drain is not None]
+        after = [phase for phase in following if phase.operations]
         return LoadOutcome(
             operations=measured.operations,
             seconds=measured.raw_seconds,
@@ -124,7 +127,8 @@ class GeneratedLoad:
             measured_s=measured.seconds,
             clients_ended_monotonic_s=drains[0] if drains else None,
             rocksdb_version=result.rocksdb_version,
-            after=tuple(each for phase in following for each in phase.operations),
+            after=tuple(each for phase in after for each in phase.operations),
+            after_span_monotonic_s=_span_s(after),
         )
 
     @property
@@ -156,6 +160,13 @@ class GeneratedLoad:
 def load(records: int) -> Work:
     """Write each record once, in the order of their numbers, which is random in that of their keys."""
     return Work(_LOAD, ClosedArrivals(count=records), Mix(update=1.0), KeyChoice("sequential", records))
+
+
+def _span_s(phases: Sequence[PhaseResult]) -> tuple[float, float] | None:
+    """Say from when until when some phases went on, on the monotonic clock; None without any."""
+    if not phases:
+        return None
+    return phases[0].begin_monotonic_s, phases[-1].begin_monotonic_s + phases[-1].seconds
 
 
 def _released(job: LoadJob) -> Path:

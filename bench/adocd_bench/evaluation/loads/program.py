@@ -34,7 +34,8 @@ class LoadOutcome:
     """What the program says of its run; `begin_monotonic_s` is when its measured phase began.
 
     `clients_ended_monotonic_s` is when its clients had stopped and it began to flush; None where it is not drained.
-    `rocksdb_version` is that of the library it ran with; `after` is what clients did after the measured phase.
+    `rocksdb_version` is that of the library it ran with; `after` is what clients did after the measured phase, and
+    `after_span_monotonic_s` from when until when.
     """
 
     operations: tuple[Operations, ...]
@@ -44,6 +45,7 @@ class LoadOutcome:
     clients_ended_monotonic_s: float | None
     rocksdb_version: str
     after: tuple[Operations, ...] = ()
+    after_span_monotonic_s: tuple[float, float] | None = None
 
 
 class LoadProgram(Protocol):

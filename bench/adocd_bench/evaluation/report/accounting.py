@@ -11,7 +11,10 @@
   the phase, and when it was drained: a law that only puts compaction off shows in the second.
 - Processor time of the database's process is that of the measured phase, and beside it all from its start to its end,
   with the load before and the drain after.
+- Decisions count from the phase's begin on; those of the loading are none of the run's.
 - The reaction is from a stall's begin in the measured phase to the next decision, whatever it was for.
+- Reads after the phase have a figure only where compaction was off while they went on, as the bench has it: a law that
+  switches it on again would have its reads of another database.
 """
 
 import bisect
@@ -68,14 +71,15 @@ class RunFigures:
         cpu_us_per_operation: its processor time in that phase over the operations.
         cpu_s: its processor time in all.
         debt_bytes: pending compaction at the end of the measured phase.
-        decided: rule and outcome -> decisions, in the measured phase and the drain.
+        decided: rule and outcome -> decisions, in the measured phase and the drain; `decisions` are all of them.
         decisions_per_minute: of the measured phase.
         reaction_s: median from a stall's begin to the next decision, of stalls that had one; None without any.
         unanswered_stalls: stalls of the measured phase after which nothing was decided any more.
-        apply_s: median from a change being sent to its being applied and read back.
+        apply_s: median from a change being sent to its being applied and read back, of these decisions.
         completed_share: operations that ended within the load's length over those that were to start in it; None in a
             closed loop, or where operations by second are not known.
-        reads_after_per_s: reads after the phase that one reader does in a second (1 over the mean processing time).
+        reads_after_per_s: reads after the phase that one reader does in a second (1 over the mean processing time);
+            None where compaction was on meanwhile.
         acted: what the law did.
 
     """
@@ -131,9 +135,10 @@ def figures(run: RawRun) -> RunFigures:
     # Between the phase's end and the clients' the bench may read, while what is due goes on being merged.
     clients_s = run.measured_s if run.settled is None else max(run.measured_s, run.settled.clients_ended_s)
     whole_s = None if run.drain_s is None else clients_s + run.drain_s
-    in_phase = [each for each in run.decisions if 0 <= each.at_s <= run.phase_s]
+    decided = [each for each in run.decisions if each.at_s >= 0]
+    in_phase = [each for each in decided if each.at_s <= run.phase_s]
     begun = [stall.begin_s for stall in run.stalls if 0 <= stall.begin_s < run.phase_s]
-    answers = reactions(begun, run.decisions)
+    answers = reactions(begun, decided)
     return RunFigures(
         operations=operations,
         operations_by_kind={each.kind: each.count for each in run.operations},
@@ -155,17 +160,17 @@ def figures(run: RawRun) -> RunFigures:
         cpu_s=run.database.cpu_s,
         debt_bytes=run.at_end.pending_compaction_bytes,
         drain_s=run.drain_s,
-        decided=dict(sorted(Counter((each.rule, each.outcome) for each in run.decisions).items())),
-        decisions=len(run.decisions),
+        decided=dict(sorted(Counter((each.rule, each.outcome) for each in decided).items())),
+        decisions=len(decided),
         decisions_per_minute=60 * (_per(len(in_phase), run.phase_s) or 0.0),
         reaction_s=_median(answers),
         stalls=len(begun),
         unanswered_stalls=len(begun) - len(answers),
-        apply_s=_median([each.elapsed_s for each in run.decisions if each.elapsed_s is not None]),
+        apply_s=_median([each.elapsed_s for each in decided if each.elapsed_s is not None]),
         daemon_cores=_per(run.daemon.cpu_s, run.wall_s) or 0.0,
         daemon_memory_bytes=run.daemon.peak_rss_bytes,
         completed_share=_completed(run),
-        reads_after_per_s=_reads_after(run.after),
+        reads_after_per_s=None if compacted_while_read(run) else _reads_after(run.after),
         acted=acted(run),
     )
 
@@ -175,6 +180,16 @@ def reactions(begun_s: Iterable[float], decisions: Sequence[RawDecision]) -> lis
     moments = sorted(each.at_s for each in decisions)
     places = ((begin_s, bisect.bisect_left(moments, begin_s)) for begin_s in begun_s)
     return [moments[place] - begin_s for begin_s, place in places if place < len(moments)]
+
+
+def compacted_while_read(run: RawRun) -> bool:
+    """Say whether compaction was on in some sample from the time of the reads after the phase.
+
+    Older runs do not say when that was. One reader does one after the other, so they took what all of them took
+    together; until the clients' end it is a little longer, for then the bench has switched compaction on for the drain.
+    """
+    begin_s, end_s = run.after_span_s or (run.measured_s, run.measured_s + _took_s(run.after))
+    return bool(run.after) and any(each.compaction_enabled for each in run.samples if begin_s <= each.at_s <= end_s)
 
 
 def asked_for(operations: Operations) -> bool:
@@ -279,6 +294,10 @@ def _completed(run: RawRun) -> float | None:
     known = [each for each in offered if each is not None]
     wanted = sum(known) if len(known) == len(offered) else run.workload.offered_per_s * run.phase_s
     return _per(done, wanted)
+
+
+def _took_s(operations: Sequence[Operations]) -> float:
+    return sum(each.count * (mean_us(each.processing) or 0.0) for each in operations) / 1e6
 
 
 def _reads_after(after: Sequence[Operations]) -> float | None:

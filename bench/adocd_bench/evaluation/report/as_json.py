@@ -4,9 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from adocd_bench.evaluation.plan import FailedRun
 from adocd_bench.evaluation.report.comparison import Cell, Comparison
 from adocd_bench.evaluation.report.coverage import coverage
 from adocd_bench.evaluation.report.sections_claims import judgements
+from adocd_bench.evaluation.report.sections_notes import notes
 from adocd_bench.evaluation.report.summary import Block, Judged, SchemeSummary, Standing
 from adocd_bench.evaluation.report.taken import taken
 from adocd_bench.evaluation.report.twins import SelfTold, twins
@@ -15,12 +17,13 @@ from adocd_bench.evaluation.search.sustained import Search
 
 
 def as_json(
-    blocks: Sequence[Block], failed: int, searches: Mapping[str, Search], grids: Sequence[Searched]
+    blocks: Sequence[Block], failed: Sequence[FailedRun], searches: Mapping[str, Search], grids: Sequence[Searched]
 ) -> dict[str, Any]:
     """Make the report's JSON object; what was not measured is null."""
     claims = judgements(blocks, searches)
     return {
-        "failed": failed,
+        "failed": sum(not each.succeeded for each in failed),
+        "failed_runs": [asdict(each) for each in failed],
         "sustainable": {name: asdict(found) | {"lasts_per_s": found.lasts_per_s} for name, found in searches.items()},
         "grids": [asdict(grid) for grid in grids],
         "blocks": [_block(block) for block in blocks],
@@ -59,6 +62,7 @@ def _block(block: Block) -> dict[str, Any]:
         "rank_by": block.rank_by,
         "drained_under": "the owner's options" if block.restored else "the law's options",
         "weak": list(block.weak),
+        "notes": list(notes(block)),
         "schemes": [_scheme(scheme) for scheme in block.schemes],
         "identical_to_default": {name: [_told(each) for each in told] for name, told in twins(block)},
     }

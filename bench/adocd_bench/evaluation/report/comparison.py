@@ -163,6 +163,7 @@ class _Differences:
 
 @functools.cache
 def _quantile(probability: float, degrees_of_freedom: int) -> float:
-    from scipy.stats import t  # noqa: PLC0415  # half a second, which only a report has to wait for
+    # scipy.stats.t.ppf is this function, and takes a second to import.
+    from scipy.special import stdtrit  # noqa: PLC0415  # only a report has to wait for it
 
-    return float(t.ppf(probability, degrees_of_freedom))
+    return float(stdtrit(degrees_of_freedom, probability))

@@ -8,26 +8,28 @@ OTHERS_CPU_MOST, OTHERS_DEVICE_MOST, DISAGREEMENT_MOST = 0.10, 0.05, 0.02
 
 #: The rule, as the report says it.
 RULE = (
-    f"A run is marked as disturbed when others had more than {100 * OTHERS_CPU_MOST:g} % of all processors: other "
-    "programs, other guests of the hypervisor (steal), and the kernel, except for the run's own system calls; when "
+    f"A run is marked as disturbed when others had more than {100 * OTHERS_CPU_MOST:g} % of all processors, over the "
+    "whole run or over its measured phase alone (before 2026-11-27 only the whole is known): other programs, other "
+    "guests of the hypervisor (steal), and the kernel, except for the run's own system calls; when "
     f"others wrote more than {100 * OTHERS_DEVICE_MOST:g} % of the disk's bytes, those of all runs that went on at "
     "the same time (before 2026-11-26 only the run's own are known); when its counts by second and "
-    f"in all are more than {100 * DISAGREEMENT_MOST:g} % apart, when its drain was not reached or not waited for, or "
-    "when its runner noticed something."
+    f"in all are more than {100 * DISAGREEMENT_MOST:g} % apart, or when its runner noticed something. A drain that was "
+    "cut off is no disturbance, or a law's worst repetitions would drop out of its medians: the run counts in the "
+    "measures of the phase, and its scheme has no figure and no verdict over run and drain in that block."
 )
+#: What older runners noticed of a drain that was not reached; `cut_off` says it.
+_OF_THE_DRAIN = "not everything was compacted in the end, so how long the drain takes is not known"
 
 
 def marks(run: RawRun) -> tuple[str, ...]:
     """Say what disturbed a run; nothing where nothing did."""
-    found: list[str | None] = [*by_others(run), _counts(run)]
-    if run.drain_s is None:
-        found.append("its drain was not reached or not waited for")
-    return tuple(mark for mark in (*found, *run.warnings) if mark)
+    noticed = (warning for warning in run.warnings if warning != _OF_THE_DRAIN)
+    return tuple(mark for mark in (*by_others(run), _counts(run), *noticed) if mark)
 
 
 def by_others(run: RawRun) -> tuple[str, ...]:
     """Say what others did that disturbed a run; nothing where they did not."""
-    return tuple(mark for mark in (_cpu(run), _device(run)) if mark)
+    return tuple(mark for mark in (_cpu(run), _cpu_in_phase(run), _device(run)) if mark)
 
 
 def others_cpu(run: RawRun) -> float:
@@ -38,6 +40,14 @@ def others_cpu(run: RawRun) -> float:
 def _cpu(run: RawRun) -> str | None:
     share = others_cpu(run)
     return f"others had {100 * share:.0f} % of the processors" if share > OTHERS_CPU_MOST else None
+
+
+def _cpu_in_phase(run: RawRun) -> str | None:
+    """Look at the phase alone: over the whole run, a long drain hides what disturbed it."""
+    share = run.noise.measured_others_fraction
+    if share is None or share <= OTHERS_CPU_MOST:
+        return None
+    return f"others had {100 * share:.0f} % of the processors in the measured phase"
 
 
 def _device(run: RawRun) -> str | None:

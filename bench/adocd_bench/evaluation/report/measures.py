@@ -17,13 +17,17 @@ POINTS = {"p50_us": "p50", "p90_us": "p90", "p99_us": "p99", "p999_us": "p99.9",
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """One figure of a run; `more_is_better` is None where neither way is."""
+    """One figure of a run; `more_is_better` is None where neither way is.
+
+    `drained`: it is over run and drain, so a drain that was cut off leaves it unknown.
+    """
 
     name: str
     title: str
     unit: Unit
     more_is_better: bool | None
     of: Callable[[RunFigures], float | None]
+    drained: bool = False
 
 
 def latency(kind: str, span: Spans, point: str) -> str:
@@ -46,7 +50,12 @@ def _own() -> list[Measure]:
     less, more = False, True
     return [
         Measure(
-            "with_drain_per_s", "operations/s over run, restore and drain", "per_s", more, lambda f: f.with_drain_per_s
+            "with_drain_per_s",
+            "operations/s over run, restore and drain",
+            "per_s",
+            more,
+            lambda f: f.with_drain_per_s,
+            drained=True,
         ),
         Measure("throughput_per_s", "operations/s in the phase", "per_s", more, lambda f: f.throughput_per_s),
         Measure("operations", "operations in all", "count", more, lambda f: f.operations),
@@ -67,17 +76,22 @@ def _own() -> list[Measure]:
         Measure("waited_share", "writers waited", "share", less, lambda f: f.waited_share),
         Measure("write_amplification", "write amplification", "times", less, lambda f: f.write_amplification),
         Measure(
-            "write_amplification_drained", "after the drain", "times", less, lambda f: f.write_amplification_drained
+            "write_amplification_drained",
+            "after the drain",
+            "times",
+            less,
+            lambda f: f.write_amplification_drained,
+            drained=True,
         ),
         Measure("peak_memory_bytes", "peak memory", "bytes", less, lambda f: f.peak_memory_bytes),
         Measure("cores", "processors used", "cores", None, lambda f: f.cores),
         Measure(
             "cpu_us_per_operation", "CPU per operation", "us_per_operation", less, lambda f: f.cpu_us_per_operation
         ),
-        Measure("cpu_s", "CPU with load and drain", "s", less, lambda f: f.cpu_s),
+        Measure("cpu_s", "CPU with load and drain", "s", less, lambda f: f.cpu_s, drained=True),
         Measure("debt_bytes", "compaction debt at the end", "bytes", less, lambda f: f.debt_bytes),
-        Measure("drain_s", "time to drain it", "s", less, lambda f: f.drain_s),
-        Measure("decisions", "decisions", "count", None, lambda f: f.decisions),
+        Measure("drain_s", "time to drain it", "s", less, lambda f: f.drain_s, drained=True),
+        Measure("decisions", "decisions", "count", None, lambda f: f.decisions, drained=True),
         Measure("decisions_per_minute", "decisions a minute", "count", None, lambda f: f.decisions_per_minute),
         Measure("reaction_s", "stall's begin to decision", "s", less, lambda f: f.reaction_s),
         Measure("apply_s", "sent to applied", "s", less, lambda f: f.apply_s),

@@ -10,11 +10,11 @@ Schemes that are options at open have no mechanism.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from adocd_bench.evaluation.report import floors, words
 from adocd_bench.evaluation.report.acting import Acted
-from adocd_bench.evaluation.report.summary import Block, Judged, SchemeSummary, summarise
+from adocd_bench.evaluation.report.summary import Block, Judged, SchemeSummary, without
 
 #: What the daemon decides by itself: repeating or putting back a change.
 _DAEMONS = "actuator."
@@ -146,33 +146,29 @@ MECHANISMS: Mapping[str, Mechanism] = {
         ),
         "writes as fast as they go; beside reads the gate is shut only up to six tenths of the owner's slowdown",
     ),
-    "tide-limiter": Mechanism(
-        (Needed("the rate limiter was turned", ("rate_limit",), _QUARTER),),
-        "reads that reach the disks, beside writes that make compactions go on for a quarter of the time",
-    ),
     "bad": Mechanism((Needed("the limiter was down", ("rate_limit",), _NEARLY_ALL),), "any"),
 }
 
 
+def idle(block: Block, mechanisms: Mapping[str, str]) -> dict[str, dict[int, str]]:
+    """Say what was missing in each run, by scheme and repetition, in which the scheme's mechanism did not act."""
+    found = {name: (block.scheme(name), MECHANISMS.get(wanted)) for name, wanted in mechanisms.items()}
+    return {name: _missing(*each) for name, each in found.items()}
+
+
 def acting(block: Block, mechanisms: Mapping[str, str]) -> tuple[Block | None, str]:
     """Leave out the runs in which a scheme's mechanism did not act; None, and why, where none of a scheme is left."""
-    idle: set[tuple[str, int]] = set()
-    said: list[str] = []
-    for name, wanted in mechanisms.items():
-        scheme, mechanism = block.scheme(name), MECHANISMS.get(wanted)
-        if scheme is None or mechanism is None:
-            continue
-        missing = _missing(scheme, mechanism)
-        idle |= {(name, repetition) for repetition in missing}
-        if len(missing) == len(scheme.runs):
-            said.append(f"{name} did not act: {'; '.join(dict.fromkeys(missing.values()))}")
+    missing = idle(block, mechanisms)
+    said = [
+        f"{scheme.name} did not act: {'; '.join(dict.fromkeys(missing[scheme.name].values()))}"
+        for scheme in map(block.scheme, mechanisms)
+        if scheme is not None and len(missing[scheme.name]) == len(scheme.runs)
+    ]
     if said:
         return None, "; ".join(said)
-    if not idle:
+    if not any(missing.values()):
         return block, ""
-    runs = [judged.run for scheme in block.schemes for judged in scheme.runs]
-    (left,) = summarise(run for run in runs if (run.scheme.name, run.repetition) not in idle)
-    return replace(left, name=block.name), ""
+    return without(block, lambda run: run.repetition in missing.get(run.scheme.name, {})), ""
 
 
 def applied(block: Block, schemes: Iterable[str]) -> str:
@@ -187,6 +183,8 @@ def applied(block: Block, schemes: Iterable[str]) -> str:
     return "; ".join(said)
 
 
-def _missing(scheme: SchemeSummary, mechanism: Mechanism) -> dict[int, str]:
+def _missing(scheme: SchemeSummary | None, mechanism: Mechanism | None) -> dict[int, str]:
+    if scheme is None or mechanism is None:
+        return {}
     found = ((judged.run.repetition, mechanism.missing(judged)) for judged in scheme.runs)
     return {repetition: said for repetition, said in found if said is not None}

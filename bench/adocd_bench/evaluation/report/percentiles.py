@@ -5,9 +5,10 @@ are taken to lie evenly: the j-th of c is at lowest + (highest - lowest) x (j - 
 largest value measured. Where there are fewer values than 1 / (1 - fraction), a percentile is the largest bucket's.
 """
 
+import bisect
+import itertools
 import math
-from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from adocd_bench.evaluation.raw import LatencyHistogram
@@ -36,23 +37,32 @@ FRACTIONS = {"p50_us": 0.5, "p90_us": 0.9, "p99_us": 0.99, "p999_us": 0.999, "p9
 
 def percentile_us(histogram: LatencyHistogram, fraction: float) -> float | None:
     """Find the latency that the `fraction` (0 to 1) of all operations did not exceed; None where there were none."""
-    total = sum(count for _, _, count in histogram.buckets)
+    return _percentile_us(histogram, _last_ranks(histogram), fraction)
+
+
+def _last_ranks(histogram: LatencyHistogram) -> list[int]:
+    """Give the rank of the last value in each bucket: there are thousands, so whoever asks often adds them up once."""
+    return list(itertools.accumulate([count for _, _, count in histogram.buckets]))
+
+
+def _percentile_us(histogram: LatencyHistogram, last_ranks: Sequence[int], fraction: float) -> float | None:
+    total = last_ranks[-1] if last_ranks else 0
     if total == 0:
         return None
     rank = min(max(math.ceil(fraction * total - _ROUNDING), 1), total)
-    for lowest, highest, count in histogram.buckets:
-        if rank <= count:
-            end = max(min(highest, histogram.max_us), lowest)
-            return min(lowest + (end - lowest) * (rank - 0.5) / count, histogram.max_us)
-        rank -= count
-    raise AssertionError("a rank is at most the sum of the counts")
+    place = bisect.bisect_left(last_ranks, rank)
+    lowest, highest, count = histogram.buckets[place]
+    within = rank - last_ranks[place] + count
+    end = max(min(highest, histogram.max_us), lowest)
+    return min(lowest + (end - lowest) * (within - 0.5) / count, histogram.max_us)
 
 
 def percentiles(histogram: LatencyHistogram | None) -> Percentiles | None:
     """Work out all that is told; None where nothing was measured, or there were no operations."""
-    if histogram is None or percentile_us(histogram, 1) is None:
+    ranks = [] if histogram is None else _last_ranks(histogram)
+    if histogram is None or not ranks or not ranks[-1]:
         return None
-    found = {name: percentile_us(histogram, fraction) or 0.0 for name, fraction in FRACTIONS.items()}
+    found = {name: _percentile_us(histogram, ranks, fraction) or 0.0 for name, fraction in FRACTIONS.items()}
     return Percentiles(**found, max_us=float(histogram.max_us))
 
 
@@ -69,25 +79,40 @@ def mean_us(histogram: LatencyHistogram | None) -> float | None:
 
 def merged(histograms: Iterable[LatencyHistogram | None]) -> LatencyHistogram | None:
     """Put histograms of one program together; None where one of them was not measured, or there is none."""
-    counts: Counter[tuple[int, int]] = Counter()
-    max_us = 0
-    found = list(histograms)
-    for histogram in found:
+    found: list[LatencyHistogram] = []
+    for histogram in histograms:
         if histogram is None:
             return None
-        for lowest, highest, count in histogram.buckets:
-            counts[lowest, highest] += count
-        max_us = max(max_us, histogram.max_us)
-    return LatencyHistogram(tuple((*ends, counts[ends]) for ends in sorted(counts)), max_us) if found else None
+        found.append(histogram)
+    if len(found) < 2:
+        return found[0] if found else None
+    # Each is ascending already, which makes sorting them quick.
+    ordered = sorted(itertools.chain.from_iterable(each.buckets for each in found))
+    return LatencyHistogram(tuple(_counted_together(ordered)), max(each.max_us for each in found))
+
+
+def _counted_together(ordered: Iterable[tuple[int, int, int]]) -> Iterator[tuple[int, int, int]]:
+    """Make one bucket of those with the same ends."""
+    lowest, highest, count = 0, 0, 0
+    for low, high, more in ordered:
+        if low == lowest and high == highest:
+            count += more
+            continue
+        if count:
+            yield lowest, highest, count
+        lowest, highest, count = low, high, more
+    if count:
+        yield lowest, highest, count
 
 
 def curve(histogram: LatencyHistogram, nines: float = 5.0, steps: int = 60) -> list[tuple[float, float]]:
     """Give (fraction, microseconds) for a picture, from the median on: evenly over "how many nines"."""
-    total = sum(count for _, _, count in histogram.buckets)
+    ranks = _last_ranks(histogram)
+    total = ranks[-1] if ranks else 0
     found = []
     for step in range(steps + 1):
         fraction = 1 - 10 ** -(MEDIAN_NINES + (nines - MEDIAN_NINES) * step / steps)
         if total == 0 or total * (1 - fraction) < 1 - _ROUNDING:
             break
-        found.append((fraction, percentile_us(histogram, fraction) or 0.0))
+        found.append((fraction, _percentile_us(histogram, ranks, fraction) or 0.0))
     return found

@@ -1,13 +1,17 @@
 """The points of the papers, and what our blocks say to each, if the mechanism that it is about acted in them."""
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
+from adocd_bench.evaluation.raw import RawRun
+from adocd_bench.evaluation.report import words
 from adocd_bench.evaluation.report.claims import DIRECTIONS, ClaimFinding, ClaimRule, ClaimVerdict, stands
 from adocd_bench.evaluation.report.lasting import Lasts
-from adocd_bench.evaluation.report.mechanisms import acting, applied
-from adocd_bench.evaluation.report.summary import Block
+from adocd_bench.evaluation.report.mechanisms import acting, applied, idle
+from adocd_bench.evaluation.report.pairs import unlike
+from adocd_bench.evaluation.report.summary import Block, SchemeSummary
 from adocd_bench.evaluation.search.sustained import Search
 
 
@@ -60,12 +64,50 @@ def _finding(point: ClaimPoint, block: Block) -> ClaimFinding | None:
     if found is None:
         return None
     schemes = {name: stands(block, name) for name in point.rule.schemes()}
-    left, why = acting(block, {mine: point.needs.get(name, mine) for name, mine in schemes.items()})
+    mechanisms = {mine: point.needs.get(name, mine) for name, mine in schemes.items()}
+    left, why = acting(block, mechanisms)
     if left is None:
         return ClaimFinding(found.block, "did not act", f"{found.ours}; {why}", why)
     found = found if left is block else point.rule.judge(left)
-    rules = applied(left, schemes.values())
-    return replace(found, ours=f"{found.ours}; {rules}") if found is not None and rules else found
+    if found is None:
+        return None
+    said = (found.ours, applied(left, schemes.values()), left_out(block, idle(block, mechanisms)))
+    return replace(found, ours="; ".join(each for each in said if each))
+
+
+def left_out(block: Block, missing: Mapping[str, Mapping[int, str]]) -> str:
+    """Say how many pairs, or runs of one scheme, count in a verdict, and why the others do not; empty where all do.
+
+    `missing` is what the mechanism lacked, by scheme and repetition, of the schemes that the verdict is on.
+    """
+    schemes = [scheme for scheme in map(block.scheme, missing) if scheme is not None]
+    repetitions = sorted({judged.run.repetition for scheme in schemes for judged in scheme.runs})
+    by_reason: dict[str, list[int]] = {}
+    for repetition in repetitions:
+        if why := _why_left_out(schemes, missing, repetition):
+            by_reason.setdefault(why, []).append(repetition)
+    if not by_reason:
+        return ""
+    counting = len(repetitions) - sum(len(each) for each in by_reason.values())
+    whole = words.counted(len(repetitions), "pair" if len(schemes) > 1 else "run")
+    said = "; ".join(f"repetition {', '.join(map(str, each))}: {why}" for why, each in by_reason.items())
+    return f"{counting} of {whole} count, without {said}"
+
+
+def _why_left_out(
+    schemes: Sequence[SchemeSummary], missing: Mapping[str, Mapping[int, str]], repetition: int
+) -> str | None:
+    runs: list[RawRun] = []
+    for scheme in schemes:
+        judged = scheme.run(repetition)
+        if judged is None:
+            return f"{scheme.name} has no run"
+        if why := missing[scheme.name].get(repetition):
+            return f"{scheme.name} did not act ({why})"
+        if judged.marks:
+            return f"{scheme.name} was disturbed ({'; '.join(judged.marks)})"
+        runs.append(judged.run)
+    return next((why for one, other in itertools.pairwise(runs) if (why := unlike(one, other))), None)
 
 
 def _together(findings: Sequence[ClaimFinding]) -> ClaimVerdict:

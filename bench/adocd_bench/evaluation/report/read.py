@@ -1,11 +1,14 @@
 """What a directory of `adocd bench run` holds."""
 
-from collections.abc import Mapping
+import contextlib
+import gc
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from adocd_bench.errors import BadArgument
 from adocd_bench.evaluation import raw
+from adocd_bench.evaluation.plan import FAILURES, FailedRun
 from adocd_bench.evaluation.raw import RawRun
 from adocd_bench.evaluation.search.halving import Searched, grids_in
 from adocd_bench.evaluation.search.maximum import MAXIMUM
@@ -18,10 +21,10 @@ RUNS, FAILED = "runs", "failed"
 
 @dataclass(frozen=True, slots=True)
 class FoundResults:
-    """All runs, how many failed and are not among them, the rates that were found to last, and the grids."""
+    """All runs, those that ever failed, the rates that were found to last, and the grids."""
 
     runs: tuple[RawRun, ...]
-    failed: int
+    failed: tuple[FailedRun, ...]
     searches: Mapping[str, Search]
     grids: tuple[Searched, ...]
 
@@ -37,8 +40,10 @@ def found_in(directory: Path) -> FoundResults:
             f"{directory} has no raw results in {RUNS}/, and no searches: make them by adocd bench run --out "
             f"{directory}"
         )
-    failed = len(results_in(directory / FAILED))
-    runs = tuple(raw.read(file) for file in files)
+    made = {file.stem for file in files}
+    failed = tuple(_failed(file, made) for file in results_in(directory / FAILED))
+    with _nothing_collected():
+        runs = tuple(raw.read(file) for file in files)
     renamed = {run.block for run in runs if _has_older_name(run)}
     grids = (
         replace(found, grid=replace(found.grid, profile=f"{found.grid.profile}{WAL_OUTSIDE}"))
@@ -47,6 +52,24 @@ def found_in(directory: Path) -> FoundResults:
         for found in searched
     )
     return FoundResults(tuple(named_today(run) for run in runs), failed, searches, tuple(grids))
+
+
+@contextlib.contextmanager
+def _nothing_collected() -> Iterator[None]:
+    """Switch the garbage collector off: runs are made of millions of objects, and it would look at all of them."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _failed(file: Path, made: Set[str]) -> FailedRun:
+    """Read one; a run whose result is there succeeded, also if the command was ended before it said so."""
+    found = FAILURES.read(file)
+    return replace(found, succeeded=found.succeeded or file.stem in made)
 
 
 def named_today(run: RawRun) -> RawRun:

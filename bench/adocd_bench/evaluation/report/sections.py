@@ -1,15 +1,19 @@
 """The report's parts: what it is of, what was compared, the blocks with their figures, the five claims, every run."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from adocd_bench.evaluation.plan import FailedRun
 from adocd_bench.evaluation.raw import RawRun, SchemeUsed
-from adocd_bench.evaluation.report import comparison, disturbed, words
+from adocd_bench.evaluation.report import comparison, disturbed, pairs, words
 from adocd_bench.evaluation.report.document import Document, Heading, Items, Paragraph, Part, Table
+from adocd_bench.evaluation.report.measures import MEASURES
 from adocd_bench.evaluation.report.sections_block import DRAINED_BEFORE, block_parts, command
 from adocd_bench.evaluation.report.sections_claims import claim_parts
+from adocd_bench.evaluation.report.sections_failed import failed_in_words, failed_parts
 from adocd_bench.evaluation.report.sections_search import grid_parts, sustained_parts
 from adocd_bench.evaluation.report.sections_wal import wal_parts
-from adocd_bench.evaluation.report.summary import BASELINE, NO_PLACE, Block, Standing
+from adocd_bench.evaluation.report.summary import BASELINE, NO_PLACE, Block, Judged, Standing
 from adocd_bench.evaluation.search.halving import Searched
 from adocd_bench.evaluation.search.sustained import Search
 from adocd_bench.host.device import WAL_OUTSIDE
@@ -31,7 +35,7 @@ _LEFT_OUT = (
 
 
 def document(
-    blocks: Sequence[Block], failed: int, searches: Mapping[str, Search], grids: Sequence[Searched]
+    blocks: Sequence[Block], failed: Sequence[FailedRun], searches: Mapping[str, Search], grids: Sequence[Searched]
 ) -> Document:
     """Put the report together."""
     runs = [judged for block in blocks for scheme in block.schemes for judged in scheme.runs]
@@ -48,29 +52,33 @@ def document(
     parts += grid_parts(grids)
     parts += sustained_parts(searches)
     parts += claim_parts(blocks, searches)
+    parts += failed_parts(failed)
     if blocks:
         parts += _runs(blocks)
     return Document(_TITLE, parts)
 
 
-def _head(runs: Sequence[RawRun], blocks: Sequence[Block], failed: int) -> list[Part]:
+def _head(runs: Sequence[RawRun], blocks: Sequence[Block], failed: Sequence[FailedRun]) -> list[Part]:
     title = Heading(2, "What this is of")
     if not runs:
         return [title, Paragraph("Searches alone; there are no runs to compare.")]
     first, last = min(run.started_unix_s for run in runs), max(run.started_unix_s + run.wall_s for run in runs)
-    machines = {(run.machine.cpu_model, run.machine.cpus, run.machine.memory_bytes, run.machine.kernel) for run in runs}
+    machines = {pairs.machine_of(run) for run in runs}
     marked = sum(1 for block in blocks for scheme in block.schemes for judged in scheme.runs if judged.marks)
     items = [
         *_machine(runs),
         f"{words.counted(len(runs), 'run')} in {words.counted(len(blocks), 'block')}, from {words.moment(first)} to "
         f"{words.moment(last)}; they took {words.digits(_hours(runs))} h of the machines' time, without searches.",
-        f"{marked} of {len(runs)} runs were disturbed and are marked at the end; {failed} failed and are not here.",
+        f"{marked} of {len(runs)} runs were disturbed and are marked at the end; {failed_in_words(failed)}.",
         *_without_kernel(runs),
         *_caps(runs),
         *_escapes(runs),
     ]
     if len(machines) > 1:
-        items.append(f"The runs are of {len(machines)} machines: compare within a block only if it is of one.")
+        items.append(
+            f"The runs are of {len(machines)} machines, by processor and kernel: two runs of one repetition are a pair "
+            "only if they are of one machine."
+        )
     scales = sorted({run.scale for run in runs})
     if scales != [1]:
         items.append(
@@ -114,7 +122,18 @@ def _machine(runs: Sequence[RawRun]) -> list[str]:
         f"{machine.distribution}, Linux {machine.kernel}.",
         f"Device {machine.device or 'unknown'}; {measured}.",
         f"adocd {machine.adocd_version}, RocksDB {machine.rocksdb_version}, {', '.join(programs)}.",
+        *_code(runs),
     ]
+
+
+def _code(runs: Sequence[RawRun]) -> list[str]:
+    """Name the versions of the code that the runs were made by; nothing where none of them recorded it."""
+    known = [run.machine.code for run in runs if run.machine.code is not None]
+    if not known:
+        return []
+    counts = ", ".join(f"{code} ({words.counted(count, 'run')})" for code, count in sorted(Counter(known).items()))
+    lacking = f"; {len(runs) - len(known)} runs did not record it" if len(known) < len(runs) else ""
+    return [f"Code, by a hash of the sources and the agent: {counts}{lacking}."]
 
 
 def _bandwidth(runs: Sequence[RawRun], way: str) -> str:
@@ -160,7 +179,7 @@ def _overview(blocks: Sequence[Block]) -> Table:
     rows = [
         (
             block.name,
-            _places([(scheme.standing, scheme.name) for scheme in block.schemes]),
+            _places([(scheme.standing, scheme.name) for scheme in block.schemes]) + _without_place(block),
             "p99 latency" if block.open_loop else "operations/s over run and drain",
             _places([(scheme.phase_standing, scheme.name) for scheme in block.schemes]),
             str(block.repetitions),
@@ -170,6 +189,12 @@ def _overview(blocks: Sequence[Block]) -> Table:
     ]
     head = ("block", "places (= the same)", "ranked by", "places in the phase", "repetitions", "evidence")
     return Table("All blocks", head, tuple(rows), words=6)
+
+
+def _without_place(block: Block) -> str:
+    """Name the schemes that have no place because a drain was cut off: they must not be missing as if never run."""
+    names = [scheme.name for scheme in block.schemes if scheme.cut_off and MEASURES[block.rank_by].drained]
+    return f"; no place, for a drain was cut off: {', '.join(names)}" if names else ""
 
 
 def _places(standings: Sequence[tuple[Standing | None, str]]) -> str:
@@ -183,7 +208,7 @@ def _places(standings: Sequence[tuple[Standing | None, str]]) -> str:
 def _rules() -> list[Part]:
     return [
         Heading(2, "How to read it"),
-        Items((_RANKED, comparison.RULE, _LEFT_OUT, disturbed.RULE)),
+        Items((_RANKED, comparison.RULE, pairs.RULE, _LEFT_OUT, disturbed.RULE)),
         Paragraph(
             "A cell is the median over repetitions, and in parentheses the smallest and the largest where they differ. "
             "Percentiles are by the nearest rank, evenly within a bucket; db_bench's own buckets are within 50 % of a "
@@ -227,6 +252,18 @@ def _listed(values: Mapping[str, object]) -> str:
     return ", ".join(f"{name}={value}" for name, value in sorted(values.items()))
 
 
+def _others_cpu(run: RawRun) -> str:
+    """Write what others had over the whole run, and in its phase where that is known."""
+    in_phase = run.noise.measured_others_fraction
+    phase = "" if in_phase is None else f"; {words.share(in_phase)} in the phase"
+    return f"{words.share(disturbed.others_cpu(run))}{phase}"
+
+
+def _remarks(judged: Judged, *, left_out: bool) -> str:
+    said = "; ".join(judged.marks) + (" (left out)" if left_out else "")
+    return "; ".join(each for each in (said, "its drain was cut off" if judged.run.cut_off else "") if each)
+
+
 def _runs(blocks: Sequence[Block]) -> list[Part]:
     parts: list[Part] = [Heading(2, "Every run")]
     for block in blocks:
@@ -237,8 +274,8 @@ def _runs(blocks: Sequence[Block]) -> list[Part]:
                 words.moment(judged.run.started_unix_s),
                 words.digits(judged.figures.throughput_per_s),
                 words.span(judged.run.wall_s),
-                words.share(disturbed.others_cpu(judged.run)),
-                "; ".join(judged.marks) + ("" if judged in scheme.used else " (left out)"),
+                _others_cpu(judged.run),
+                _remarks(judged, left_out=judged not in scheme.used),
             )
             for scheme in block.schemes
             for judged in scheme.runs

@@ -10,6 +10,7 @@ from adocd_bench.evaluation.report.document import Heading, Paragraph, Part, Pic
 from adocd_bench.evaluation.report.measures import MEASURES, POINTS, Spans, latency
 from adocd_bench.evaluation.report.pictures import pictures
 from adocd_bench.evaluation.report.sections_acted import acted_parts
+from adocd_bench.evaluation.report.sections_notes import note_parts
 from adocd_bench.evaluation.report.summary import BASELINE, Block, SchemeSummary
 from adocd_bench.evaluation.report.taken import taken_parts
 from adocd_bench.evaluation.report.twins import twin_parts
@@ -84,6 +85,7 @@ def block_parts(block: Block) -> list[Part]:
     return [
         Heading(2, block.name),
         Paragraph(said + beside + drained + weak),
+        *note_parts(block),
         _done(block),
         *_memory(block),
         _held(block),
@@ -222,4 +224,6 @@ def _rules(block: Block) -> list[Part]:
 
 
 def _cell(scheme: SchemeSummary, name: str) -> str:
+    if MEASURES[name].drained and scheme.cut_off:
+        return words.CUT_OFF
     return words.cell(MEASURES[name].unit, scheme.cells.get(name), scheme.marked)

@@ -31,7 +31,16 @@ def wal_parts(blocks: Sequence[Block]) -> list[Part]:
 
 def _are_alike(under: Block, outside: Block) -> bool:
     said = [
-        (each.speed, each.workload, each.scale, each.seconds, each.restored, each.device_gb, each.at_once)
+        (
+            each.speed,
+            each.workload,
+            each.scale,
+            each.seconds,
+            each.restored,
+            each.device_gb,
+            each.at_once,
+            each.offered_per_s,
+        )
         for each in (under, outside)
     ]
     escapes = [parse_profile(each.profile).wal_outside for each in (under, outside)]

@@ -9,6 +9,9 @@ work off looks well; that place stands beside the first. An open loop is ranked 
 from the intended start: its throughput is what was offered, unless a scheme failed. Places obey the rule of
 differences: a scheme is before those that were shown to be worse and behind those that were shown to be better.
 
+A run whose drain was cut off counts in the measures of the phase. Its scheme has no figure over run and drain in its
+block: without its worst repetitions it would look better than it is.
+
 Runs that were drained under the law's options (before the bench restored the owner's) never share a block with others.
 """
 
@@ -16,7 +19,7 @@ import itertools
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from adocd_bench.errors import BadArgument
@@ -33,6 +36,7 @@ from adocd_bench.evaluation.report.comparison import (
     compare,
 )
 from adocd_bench.evaluation.report.measures import MEASURES, RANK_CLOSED, RANK_OPEN, RANK_PHASE
+from adocd_bench.evaluation.report.pairs import machine_of, unlike
 from adocd_bench.host.device import parse_profile, stands_for
 
 BASELINE = "default"
@@ -117,8 +121,19 @@ class SchemeSummary:
         """Whether there are too few undisturbed repetitions for a verdict."""
         return self.undisturbed < LEAST_PAIRS
 
+    @property
+    def cut_off(self) -> int:
+        """In how many of the runs that count the drain was cut off."""
+        return sum(judged.run.cut_off for judged in self.used)
+
+    def run(self, repetition: int) -> Judged | None:
+        """Find the run of a repetition; None where there is none."""
+        return next((judged for judged in self.runs if judged.run.repetition == repetition), None)
+
     def by_repetition(self, measure: str, *, undisturbed: bool = False) -> dict[int, float]:
         """Give a measure's figure in each repetition that counts, or in each undisturbed one."""
+        if MEASURES[measure].drained and self.cut_off:
+            return {}
         runs = [judged for judged in self.used if not (undisturbed and judged.marks)]
         found = ((judged.run.repetition, MEASURES[measure].of(judged.figures)) for judged in runs)
         return {repetition: value for repetition, value in found if value is not None}
@@ -177,13 +192,21 @@ class Block:
         """How many of its runs went on at the same time at most."""
         return self.first.at_once
 
+    @property
+    def offered_per_s(self) -> float:
+        """The rate that was offered; 0 in a closed loop."""
+        return _offered(self.first)
+
     def scheme(self, name: str) -> SchemeSummary | None:
         """Find a scheme; None where it was not run."""
         return next((scheme for scheme in self.schemes if scheme.name == name), None)
 
 
 def summarise(runs: Iterable[RawRun]) -> tuple[Block, ...]:
-    """Put runs together to blocks, in the order of their names. Raises BadArgument where two are the same run."""
+    """Put runs together to blocks, in the order of their names.
+
+    Raises BadArgument where two are the same run, or a scheme was not the same in all repetitions of a block.
+    """
     ordered = sorted(runs, key=_order)
     for one, other in itertools.pairwise(ordered):
         if _order(one) == _order(other):
@@ -191,34 +214,56 @@ def summarise(runs: Iterable[RawRun]) -> tuple[Block, ...]:
                 f"two raw results are of the same run ({one.block}, {one.scheme.name}, repetition {one.repetition}): "
                 "take one of them away"
             )
-    return tuple(_told_apart([_block(list(found)) for _, found in itertools.groupby(ordered, key=_block_key)]))
+    blocks = (map(_judged, found) for _, found in itertools.groupby(ordered, key=_block_key))
+    return tuple(_told_apart([_block(list(found)) for found in blocks]))
 
 
-def _told_apart(blocks: Sequence[Block]) -> Iterable[Block]:
+def without(block: Block, left_out: Callable[[RawRun], bool]) -> Block:
+    """Summarise a block anew without some of its runs; the figures of the others stay."""
+    runs = [judged for scheme in block.schemes for judged in scheme.runs if not left_out(judged.run)]
+    return replace(_block(sorted(runs, key=lambda judged: _order(judged.run))), name=block.name)
+
+
+#: What tells blocks of the same name apart, in this order, as far as it is needed; empty where there is nothing to say.
+_TELLS_APART: tuple[Callable[[Block], str], ...] = (
+    lambda block: f"{block.seconds:g} s, scale 1/{block.scale}",
+    lambda block: "restored" if block.restored else "not restored",
+    lambda block: "" if block.device_gb is None else f"{block.device_gb} GB",
+    lambda block: f"{block.at_once} at once" if block.at_once > 1 else "",
+    lambda block: f"{block.offered_per_s:g} offered/s" if block.offered_per_s else "",
+)
+
+
+def _told_apart(blocks: Sequence[Block]) -> Sequence[Block]:
     """Add what tells them apart to the names of blocks that have the same one: it is heading, anchor and file."""
-    names = Counter(block.name for block in blocks)
-    longer = Counter((block.name, block.seconds, block.scale) for block in blocks)
-    longest = Counter((block.name, block.seconds, block.scale, block.restored) for block in blocks)
-    sized = Counter((block.name, block.seconds, block.scale, block.restored, block.device_gb) for block in blocks)
-    for block in blocks:
-        name = block.name
-        if names[block.name] > 1:
-            name += f", {block.seconds:g} s, scale 1/{block.scale}"
-        if longer[block.name, block.seconds, block.scale] > 1:
-            name += ", restored" if block.restored else ", not restored"
-        if longest[block.name, block.seconds, block.scale, block.restored] > 1 and block.device_gb is not None:
-            name += f", {block.device_gb} GB"
-        if sized[block.name, block.seconds, block.scale, block.restored, block.device_gb] > 1 and block.at_once > 1:
-            name += f", {block.at_once} at once"
-        yield replace(block, name=name)
+    for tells in _TELLS_APART:
+        names = Counter(block.name for block in blocks)
+        blocks = [
+            replace(block, name=f"{block.name}, {said}") if names[block.name] > 1 and (said := tells(block)) else block
+            for block in blocks
+        ]
+    return blocks
 
 
 def compared(measure: str, one: SchemeSummary, other: SchemeSummary) -> Comparison:
     """Compare two schemes of a block by a measure: the ratio is of what counts, the verdict of undisturbed pairs."""
-    counting = compare(MEASURES[measure], one.by_repetition(measure), other.by_repetition(measure))
-    quiet = [each.by_repetition(measure, undisturbed=True) for each in (one, other)]
-    shown = compare(MEASURES[measure], *quiet)
+    counting = compare(MEASURES[measure], *paired(measure, one, other))
+    shown = compare(MEASURES[measure], *paired(measure, one, other, undisturbed=True))
     return replace(shown, difference=_of_held(measure, shown.difference, other), ratio=counting.ratio)
+
+
+def paired(
+    measure: str, one: SchemeSummary, other: SchemeSummary, *, undisturbed: bool = False
+) -> tuple[dict[int, float], dict[int, float]]:
+    """Give the figures of two schemes by repetition, in those repetitions in which their runs are a pair."""
+    mine, others = (each.by_repetition(measure, undisturbed=undisturbed) for each in (one, other))
+    both = [repetition for repetition in sorted(mine.keys() & others.keys()) if _is_pair(one, other, repetition)]
+    return {each: mine[each] for each in both}, {each: others[each] for each in both}
+
+
+def _is_pair(one: SchemeSummary, other: SchemeSummary, repetition: int) -> bool:
+    mine, others = one.run(repetition), other.run(repetition)
+    return mine is not None and others is not None and unlike(mine.run, others.run) is None
 
 
 def _of_held(measure: str, difference: Difference, other: SchemeSummary) -> Difference:
@@ -228,7 +273,7 @@ def _of_held(measure: str, difference: Difference, other: SchemeSummary) -> Diff
     return difference if difference in ("more", "direction more", "too few") else "nothing to improve"
 
 
-_BlockKey = tuple[str, str, str, int, float, bool, int, int]
+_BlockKey = tuple[str, str, str, int, float, bool, int, int, float]
 
 
 def _device_gb(run: RawRun) -> int | None:
@@ -237,17 +282,27 @@ def _device_gb(run: RawRun) -> int | None:
 
 def _block_key(run: RawRun) -> _BlockKey:
     load = run.block, run.profile, run.workload.name, run.scale, run.workload.seconds
-    return *load, run.settled is not None, _device_gb(run) or 0, run.at_once
+    return *load, run.settled is not None, _device_gb(run) or 0, run.at_once, _offered(run)
+
+
+def _offered(run: RawRun) -> float:
+    """Give the rate that was offered, to the six digits that `--rate` shows; 0 in a closed loop."""
+    return float(f"{run.workload.offered_per_s or 0.0:.6g}")
 
 
 def _order(run: RawRun) -> tuple[_BlockKey, str, int]:
     return _block_key(run), run.scheme.name, run.repetition
 
 
-def _block(runs: Sequence[RawRun]) -> Block:
-    first = runs[0]
+def _judged(run: RawRun) -> Judged:
+    return Judged(run, figures(run), disturbed.marks(run))
+
+
+def _block(runs: Sequence[Judged]) -> Block:
+    first = runs[0].run
     open_loop = first.workload.offered_per_s is not None
-    found = [_scheme(list(group)) for _, group in itertools.groupby(runs, key=lambda run: run.scheme.name)]
+    by_scheme = itertools.groupby(runs, key=lambda judged: judged.run.scheme.name)
+    found = [_scheme(tuple(group)) for _, group in by_scheme]
     baseline = next((scheme for scheme in found if scheme.name == BASELINE), None)
     rank_by = RANK_OPEN if open_loop else RANK_CLOSED
     schemes = [_with(scheme, baseline) for scheme in found]
@@ -268,25 +323,44 @@ def _block(runs: Sequence[RawRun]) -> Block:
     )
 
 
-def _scheme(runs: Sequence[RawRun]) -> SchemeSummary:
-    judged = tuple(Judged(run, figures(run), disturbed.marks(run)) for run in runs)
+def _scheme(judged: tuple[Judged, ...]) -> SchemeSummary:
+    runs = [each.run for each in judged]
+    _refuse_other_settings(runs)
     quiet = tuple(each for each in judged if not each.marks)
     used = quiet if len(quiet) >= _ENOUGH else judged
-    cells = {}
-    for name, measure in MEASURES.items():
-        values = [value for each in used if (value := measure.of(each.figures)) is not None]
-        found = cell(values) if len(values) == len(used) else None
-        if found is not None:
-            cells[name] = found
-    return SchemeSummary(
+    made = SchemeSummary(
         used_as=runs[0].scheme,
         runs=judged,
         used=used,
         marked=len(quiet) < len(used),
         undisturbed=len(quiet),
-        cells=cells,
+        cells={},
         against={},
     )
+    return replace(made, cells=_cells(made))
+
+
+def _cells(scheme: SchemeSummary) -> dict[str, Cell]:
+    """Summarise each measure that was measured in all runs that count."""
+    by_measure = {name: list(scheme.by_repetition(name).values()) for name in MEASURES}
+    found = {name: cell(values) for name, values in by_measure.items() if len(values) == len(scheme.used)}
+    return {name: each for name, each in found.items() if each is not None}
+
+
+def _refuse_other_settings(runs: Sequence[RawRun]) -> None:
+    """Raise BadArgument where a scheme's repetitions on one machine had different options, parameters or policies.
+
+    What was measured of a device is a parameter of some laws, so on another machine they may differ; the block says so.
+    """
+    first = {machine_of(run): run for run in reversed(runs)}
+    for run in runs:
+        known = first[machine_of(run)]
+        apart = [name for name, value in run.scheme.setting.items() if value != known.scheme.setting[name]]
+        if apart:
+            raise BadArgument(
+                f"{run.scheme.name} is not the same scheme in repetitions {known.repetition} and {run.repetition} of "
+                f"{run.block} ({', '.join(apart)} differ): make a report of each"
+            )
 
 
 def _with(scheme: SchemeSummary, baseline: SchemeSummary | None) -> SchemeSummary:

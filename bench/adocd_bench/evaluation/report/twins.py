@@ -11,13 +11,12 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from adocd_bench.evaluation.raw import SchemeUsed
 from adocd_bench.evaluation.report import words
 from adocd_bench.evaluation.report.accounting import ALL
 from adocd_bench.evaluation.report.comparison import LEAST_PAIRS, Comparison, difference_of
 from adocd_bench.evaluation.report.document import Heading, Paragraph, Part, Table
 from adocd_bench.evaluation.report.measures import MEASURES, Measure
-from adocd_bench.evaluation.report.summary import BASELINE, Block, SchemeSummary, compared
+from adocd_bench.evaluation.report.summary import BASELINE, Block, SchemeSummary, compared, paired
 
 #: As many fives at most; drawn with a fixed seed, so that the same results give the same bytes.
 _FIVES = 1000
@@ -50,7 +49,7 @@ def twins(block: Block) -> Iterator[tuple[str, tuple[SelfTold, ...]]]:
     if baseline is None:
         return
     for scheme in block.schemes:
-        if scheme is not baseline and _as_run(scheme.used_as) == _as_run(baseline.used_as):
+        if scheme is not baseline and scheme.used_as.setting == baseline.used_as.setting:
             yield scheme.name, tuple(_told(block, scheme, baseline))
 
 
@@ -96,15 +95,10 @@ def _title(measure: Measure) -> str:
     return f"{measure.title}, s" if measure.unit == "s" else measure.title
 
 
-def _as_run(scheme: SchemeUsed) -> tuple[object, ...]:
-    limiter = scheme.rate_limiter_bytes_per_s, scheme.auto_tuned
-    return dict(scheme.options), *limiter, scheme.policy, dict(scheme.parameters), scheme.tick_s
-
-
 def _told(block: Block, scheme: SchemeSummary, baseline: SchemeSummary) -> Iterator[SelfTold]:
     for name, measure in MEASURES.items():
-        mine, others = (each.by_repetition(name, undisturbed=True) for each in (scheme, baseline))
-        pairs = [(mine[repetition], others[repetition]) for repetition in sorted(mine.keys() & others.keys())]
+        mine, others = paired(name, scheme, baseline, undisturbed=True)
+        pairs = list(zip(mine.values(), others.values(), strict=True))
         values = {value for pair in pairs for value in pair}
         if len(pairs) < LEAST_PAIRS or len(values) == 1 or _again(block, name):
             continue

@@ -8,6 +8,8 @@ from adocd_bench.evaluation.report.comparison import Cell, Comparison, Differenc
 from adocd_bench.evaluation.report.measures import Unit
 
 NOT_MEASURED = "not measured"
+#: Of a measure over run and drain.
+CUT_OFF = "drain cut off"
 #: Beside a figure that disturbed runs went into.
 MARK = "\N{DAGGER}"
 _DIFFERENCE: Mapping[Difference, str] = {"not shown": "difference not shown", "too few": "too few pairs"}

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from adocd_bench.errors import BadArgument
+from adocd_bench.evaluation.plan import FailedRun
 from adocd_bench.evaluation.report import html, markdown
 from adocd_bench.evaluation.report.as_json import as_json
 from adocd_bench.evaluation.report.read import FoundResults, found_in
@@ -23,7 +24,7 @@ class Report:
     """The figures of a directory, ready to be written."""
 
     blocks: tuple[Block, ...]
-    failed: int
+    failed: tuple[FailedRun, ...]
     searches: Mapping[str, Search]
     grids: tuple[Searched, ...]
 
@@ -53,23 +54,28 @@ class Report:
 
 def report_of(directories: Sequence[Path]) -> Report:
     """Work out the report of one directory or several. Raises BadArgument where one cannot be read."""
-    found = [found_in(directory) for directory in directories]
+    return report_on([(directory, found_in(directory)) for directory in directories])
+
+
+def report_on(found: Sequence[tuple[Path, FoundResults]]) -> Report:
+    """Work out the report of what was read of each directory. Raises BadArgument as `report_of` does."""
+    results = [each for _, each in found]
     return Report(
-        blocks=summarise(run for each in found for run in each.runs),
-        failed=sum(each.failed for each in found),
-        searches=_searches(directories, found),
-        grids=tuple(grid for each in found for grid in each.grids),
+        blocks=summarise(run for each in results for run in each.runs),
+        failed=tuple(failed for each in results for failed in each.failed),
+        searches=_searches(found),
+        grids=tuple(grid for each in results for grid in each.grids),
     )
 
 
-def _searches(directories: Sequence[Path], found: Sequence[FoundResults]) -> dict[str, Search]:
+def _searches(found: Sequence[tuple[Path, FoundResults]]) -> dict[str, Search]:
     """Put all searches together. Raises BadArgument where two directories have one of the same block and scheme."""
     places: dict[str, Path] = {}
-    for directory, each in zip(directories, found, strict=True):
+    for directory, each in found:
         for name in each.searches:
             if name in places:
                 raise BadArgument(
                     f"{places[name]} and {directory} both have a search named {name}: make a report of each"
                 )
             places[name] = directory
-    return {name: search for each in found for name, search in each.searches.items()}
+    return {name: search for _, each in found for name, search in each.searches.items()}

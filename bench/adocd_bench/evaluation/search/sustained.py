@@ -38,6 +38,8 @@ class TriedRate:
         lasts: whether the rate lasted in this run.
         seed: of the run's keys.
         disturbed: what others disturbed the run by, in words; nothing if they did not.
+        l0_files, pending_compaction_bytes: what the run left, which nobody drains; None if it was not recorded. The
+            bytes, RocksDB's estimate, lack level 0 below its trigger, which a law may have raised: hence the files.
 
     """
 
@@ -47,6 +49,8 @@ class TriedRate:
     lasts: bool
     seed: int = 1
     disturbed: tuple[str, ...] = ()
+    l0_files: int | None = None
+    pending_compaction_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +79,11 @@ class Search:
     def lasts_per_s(self) -> float:
         """The highest rate that lasted; 0 if none did."""
         return max((per_s for per_s in self._rates if self._lasts(per_s)), default=0.0)
+
+    @property
+    def lasting(self) -> tuple[TriedRate, ...]:
+        """The runs at that rate."""
+        return tuple(self._runs_at(self.lasts_per_s))
 
     @property
     def fails_per_s(self) -> float | None:

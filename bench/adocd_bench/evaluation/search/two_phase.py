@@ -50,12 +50,13 @@ def maximum_per_s(run: raw.RawRun) -> float:
 
 
 def tried(run: raw.RawRun, offered_per_s: float) -> TriedRate:
-    """Return the result of a running phase at this rate, with whether it lasts."""
+    """Return the result of a running phase at this rate, with whether it lasts, and what it left in its last sample."""
     totals = [each.total for each in run.operations if each.total is not None]
     counted = sum(count for total in totals for _, _, count in total.buckets)
     late = sum(count for total in totals for low, _, count in total.buckets if low > _LASTS_US)
     done = sum(each.count for each in run.operations)
     started = counted == done
+    last = max((each for each in run.samples if each.at_s <= run.measured_s), key=lambda each: each.at_s, default=None)
     return TriedRate(
         offered_per_s=offered_per_s,
         done_per_s=done / run.measured_s,
@@ -63,6 +64,8 @@ def tried(run: raw.RawRun, offered_per_s: float) -> TriedRate:
         lasts=started and late <= (1 - _LASTS_SHARE) * counted,
         seed=run.seed,
         disturbed=by_others(run),
+        l0_files=None if last is None else last.l0_files,
+        pending_compaction_bytes=None if last is None else last.pending_compaction_bytes,
     )
 
 

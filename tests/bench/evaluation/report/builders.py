@@ -17,6 +17,7 @@ from adocd_bench.evaluation.raw import (
     RawDecision,
     RawRun,
     RawStall,
+    Sampled,
     SchemeUsed,
     Second,
     Settled,
@@ -100,6 +101,12 @@ def settled(clients_ended_s: float = 10.0, **members: Any) -> Settled:
     """The owner's options are back after a second, and nothing is due after five."""
     at_s = clients_ended_s
     whole = Settled(at_s, at_s + 0.1, at_s + 0.9, at_s + 1.0, {}, at_s + 5.0, 0, 0, 0, 0, 0, 0)
+    return replace(whole, **members)
+
+
+def sampled(at_s: float, **members: Any) -> Sampled:
+    """A sample of a quiet database."""
+    whole = Sampled(at_s, "normal", 0.0, 1, 0, 0, 0, 2, 64 * MIB, True, None, None, None, None)
     return replace(whole, **members)
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from adocd_bench.evaluation import raw
+from adocd_bench.evaluation.plan import FAILURES, FailedRun
 from adocd_bench.evaluation.raw import DeviceBytes, Noise, Operations, RawRun, Second
 
 from tests.bench.evaluation.report.builders import at, decided, held, histogram, run, used
@@ -22,7 +23,8 @@ def written(directory: Path) -> Path:
     """
     (directory / "runs").mkdir(parents=True)
     (directory / "failed").mkdir()
-    (directory / "failed" / "cap-210-fillrandom-mimd-1.json").write_text("{}")
+    failed = FailedRun("cap-210-fillrandom-mimd-1", "db_bench failed with status 1: no space left", 3)
+    FAILURES.write(directory / "failed" / f"{failed.run}.json", failed)
     for each in (*_closed(), *_open()):
         raw.write(directory / "runs" / f"{each.block}-{each.scheme.name}-{each.repetition}.json", each)
     return directory

@@ -9,7 +9,7 @@ from adocd_bench.evaluation.raw import LatencyHistogram, Operations, Process, Ra
 from adocd_bench.evaluation.report.accounting import ALL, WorstSecond, figures, own_device_bytes, reactions
 from adocd_bench.evaluation.report.measures import MEASURES
 
-from tests.bench.evaluation.report.builders import MIB, at, decided, held, histogram, moved, run, settled
+from tests.bench.evaluation.report.builders import MIB, at, decided, held, histogram, moved, run, sampled, settled
 
 
 def test_throughput_and_its_drain() -> None:
@@ -189,3 +189,27 @@ def test_reads_afterwards_are_of_one_reader() -> None:
     assert figures(run(after=after)).reads_after_per_s == 5000
     assert figures(run()).reads_after_per_s is None
     assert figures(run(after=(Operations("read", 4, None),))).reads_after_per_s is None
+
+
+def read_with(*samples: tuple[float, bool], span_s: tuple[float, float] | None = None) -> float | None:
+    """Read once a second for ten seconds after a phase of ten, with compaction on or off in these samples."""
+    seen = tuple(sampled(at_s, compaction_enabled=on) for at_s, on in samples)
+    reads = Operations("read", 10, at(1_000_000, 10))
+    asked = run(after=(reads,), samples=seen, settled=settled(20.6), after_span_s=span_s)
+    return figures(asked).reads_after_per_s
+
+
+def test_reads_beside_a_law_that_switched_compaction_on_again_have_no_figure() -> None:
+    """The bench switches it off; half with it and half without is no figure of either."""
+    assert read_with((9.5, True), (11.0, False), (19.0, False), (20.5, True)) == 1, "the last is the bench's own switch"
+    assert read_with((11.0, False), (15.0, True), (19.0, False)) is None
+    older = run(after=(Operations("read", 9, at(1_000_000, 9)),), samples=(sampled(15.0),), settled=None)
+    assert figures(older).reads_after_per_s is None
+
+
+def test_where_it_is_known_when_the_reads_went_on_only_that_time_counts() -> None:
+    """The bench's own switches take their time: before the reads, and after them for the drain."""
+    samples = ((10.2, True), (11.0, False), (19.0, False), (20.5, True))
+    assert read_with(*samples) is None
+    assert read_with(*samples, span_s=(10.4, 20.4)) == 1
+    assert read_with(*samples, (15.0, True), span_s=(10.4, 20.4)) is None

@@ -22,7 +22,16 @@ def test_a_stall_from_before_the_phase_counts_for_its_time_in_it_and_begins_outs
 
 def test_a_decision_from_before_the_phase_is_none_of_its_decisions_a_minute() -> None:
     found = figures(run(seconds=10, decisions=(decided(-2.0), decided(2.0), decided(10.0), decided(10.5))))
-    assert (found.decisions, found.decisions_per_minute) == (4, 12)
+    assert (found.decisions, found.decisions_per_minute) == (3, 12)
+
+
+def test_what_a_law_decided_while_records_were_loaded_is_not_of_its_run() -> None:
+    """Nor is how long it took there, without the cap."""
+    loading = (decided(-3.0, "adoc.memory", elapsed_s=9.0), decided(-2.0, elapsed_s=9.0), decided(-1.0, elapsed_s=9.0))
+    found = figures(run(seconds=10, decisions=(*loading, decided(0.0, elapsed_s=0.5), decided(12.0, elapsed_s=0.7))))
+    assert found.decided == {("l0", "applied"): 2}
+    assert found.decisions == 2
+    assert found.apply_s == pytest.approx(0.6)
 
 
 def test_the_debt_is_that_at_the_end_of_the_phase() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from adocd_bench.evaluation.raw import Noise, RawRun
 from adocd_bench.evaluation.report.comparison import LEAST_PAIRS, Cell, Difference, cell, compare, difference_of
-from adocd_bench.evaluation.report.disturbed import by_others, marks
+from adocd_bench.evaluation.report.disturbed import RULE, by_others, marks
 from adocd_bench.evaluation.report.measures import MEASURES
 from hypothesis import given
 from hypothesis import strategies as st
@@ -129,7 +129,12 @@ def test_an_interval_holds_the_median_and_covers_enough(values: list[float]) -> 
             run(noise=Noise(0.0, 100 * MIB, bench_device_bytes=900 * MIB), drained=moved(100 * MIB, 4.0)),
             "others wrote 10 % of the disk's bytes",
         ),
-        (run(drain_s=None), "drain"),
+        # A long drain dilutes what disturbed the phase.
+        (
+            run(noise=Noise(0.02, measured_others_fraction=0.31)),
+            "others had 31 % of the processors in the measured phase",
+        ),
+        (run(noise=Noise(0.24, measured_others_fraction=0.02)), "others had 24 % of the processors"),
         (run(warnings=("the daemon ended",)), "the daemon ended"),
         (run(per_s=1000, seconds=100, measured_s=100.0, operations=run(per_s=980, seconds=98).operations), "96040"),
     ],
@@ -137,6 +142,15 @@ def test_an_interval_holds_the_median_and_covers_enough(values: list[float]) -> 
 def test_a_disturbed_run_is_marked(disturbed: RawRun, words: str) -> None:
     (mark,) = marks(disturbed)
     assert words in mark
+
+
+def test_others_in_the_phase_and_in_the_whole_run_are_told_apart() -> None:
+    both = by_others(run(noise=Noise(0.24, measured_others_fraction=0.31)))
+    assert both == (
+        "others had 24 % of the processors",
+        "others had 31 % of the processors in the measured phase",
+    )
+    assert "over the whole run or over its measured phase alone" in RULE
 
 
 def test_what_others_did_does_not_depend_on_a_drain_or_on_warnings() -> None:
@@ -152,6 +166,15 @@ def test_what_others_did_does_not_depend_on_a_drain_or_on_warnings() -> None:
         run(noise=Noise(0.0, 40 * MIB, bench_device_bytes=900 * MIB), drained=moved(100 * MIB, 4.0)),
         run(),
         run(noise=Noise(0.10, None)),
+        run(noise=Noise(0.10, None, measured_others_fraction=0.10)),
+        # A drain that was cut off, or that nobody waited for, is no disturbance; older runners noticed it.
+        run(drain_s=None, drained=None),
+        run(
+            drain_s=None,
+            drained=None,
+            warnings=("not everything was compacted in the end, so how long the drain takes is not known",),
+        ),
+        run(drain_s=None, drained=None, settled=None),
         run(noise=Noise(0.05, others_kernel_fraction=0.05)),
         run(noise=Noise(0.0, 100 * MIB), drained=moved(100 * MIB, 30.0)),
         run(noise=Noise(0.5e-1, 10**12), drained=moved(wal_bytes=None)),

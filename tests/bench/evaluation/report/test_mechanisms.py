@@ -5,12 +5,13 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
-from adocd_bench.evaluation.raw import RawRun, Sampled, Second
+from adocd_bench.evaluation.raw import Noise, RawRun, Sampled, Second
 from adocd_bench.evaluation.report import floors
 from adocd_bench.evaluation.report.acting import Acted, acted
-from adocd_bench.evaluation.report.claims import Compares, Where
+from adocd_bench.evaluation.report.claims import Compares, FigureBound, Keeps, Where
 from adocd_bench.evaluation.report.coverage import coverage
 from adocd_bench.evaluation.report.mechanisms import MECHANISMS
 from adocd_bench.evaluation.report.papers import CLAIMS
@@ -20,7 +21,18 @@ from adocd_bench.evaluation.report.summary import Block, summarise
 from adocd_bench.evaluation.schemes import SCHEMES
 
 from adocd.model.knob import Knob
-from tests.bench.evaluation.report.builders import MIB, acting, block, held, moved, run, stalling, turned, used
+from tests.bench.evaluation.report.builders import (
+    MACHINE,
+    acting,
+    block,
+    held,
+    moved,
+    run,
+    sampled,
+    stalling,
+    turned,
+    used,
+)
 from tests.bench.kept import RESULTS, needs_results
 
 FASTER = ClaimPoint("s", "q", "c", Compares("adoc", "default", "throughput_per_s", True, Where(("fillrandom",))))
@@ -64,9 +76,52 @@ def test_runs_in_which_it_did_not_act_are_left_out() -> None:
     (finding,) = judge(FASTER, summarise(kept)).findings
     assert finding.verdict == "direction", "four pairs are left"
     assert finding.ours.startswith("adoc 1,602 (1,590 .. 1,610), default 1,000 (990 .. 1,010)")
-    assert finding.ours.endswith("; adoc applied adoc.rule")
+    assert "; adoc applied adoc.rule; 4 of 5 pairs count, without repetition 1: adoc did not act" in finding.ours
     one = [replace(each, decisions=()) if each.repetition < 5 else each for each in kept]
     assert judge(FASTER, summarise(one)).verdict == "not shown", "one run is left"
+
+
+def test_a_verdict_says_how_many_pairs_it_rests_on_and_why_the_others_do_not_count() -> None:
+    """Seven pairs of which five acted looked like five."""
+    of = (1600, 1610, 1590, 1600, 1605, 1600, 1600)
+    made = acting(
+        stalling("default", (1000, 1010, 990, 1000, 1005, 1000, 1000), (2.0,) * 7) + stalling("adoc", of, (0.0,) * 7)
+    )
+    assert "count" not in judge(FASTER, summarise(made)).findings[0].ours, "all do"
+    some = [
+        replace(each, decisions=()) if each.scheme.name == "adoc" and each.repetition in (2, 6) else each
+        for each in made
+    ]
+    (finding,) = judge(FASTER, summarise(some)).findings
+    assert finding.verdict == "reproduced"
+    idle = "adoc did not act (threads or batch were moved for 0 % of the phase, 50 % needed)"
+    assert finding.ours.endswith(f"; 5 of 7 pairs count, without repetition 2, 6: {idle}")
+    others: dict[tuple[str, int], dict[str, Any]] = {
+        ("default", 1): {"noise": Noise(0.3)},
+        ("default", 3): {"machine": replace(MACHINE, kernel="6.2.0")},
+    }
+    mixed = [
+        replace(each, **others.get((each.scheme.name, each.repetition), {}))
+        for each in some
+        if (each.scheme.name, each.repetition) != ("adoc", 5)
+    ]
+    (finding,) = judge(FASTER, summarise(mixed)).findings
+    assert finding.ours.endswith(
+        "; 2 of 7 pairs count, without repetition 1: default was disturbed (others had 30 % of the processors); "
+        f"repetition 2, 6: {idle}; repetition 3: different kernels; repetition 5: adoc has no run"
+    )
+
+
+def test_a_verdict_on_single_runs_says_how_many_there_are() -> None:
+    kept = ClaimPoint("s", "q", "c", Keeps("adoc", (FigureBound("throughput_per_s", True, 1500),), FASTER_WHERE))
+    made = [
+        replace(each, noise=Noise(0.3)) if each.scheme.name == "adoc" and each.repetition == 4 else each
+        for each in acting(runs())
+    ]
+    (finding,) = judge(kept, summarise(made)).findings
+    assert finding.ours.endswith(
+        "; 4 of 5 runs count, without repetition 4: adoc was disturbed (others had 30 % of the processors)"
+    )
 
 
 def test_a_point_can_ask_for_more_than_its_scheme_does() -> None:
@@ -116,7 +171,7 @@ def at_the_floor(repetition: int, *, floor: int = 1_250_000, below: int = 5, **p
 
 
 def _sample(at_s: int, rate_limit: int) -> Sampled:
-    return Sampled(at_s + 0.5, "normal", 0.0, 1, 0, 0, 0, 2, 64 * MIB, True, rate_limit, None, None, None)
+    return sampled(at_s + 0.5, rate_limit_bytes_per_s=rate_limit)
 
 
 def test_a_floor_that_does_not_flush_what_the_peaks_write_is_told() -> None:

@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 import pytest
 from adocd_bench.cli.report import report
 from adocd_bench.evaluation import raw
+from adocd_bench.evaluation.plan import FAILURES, FailedRun
 from adocd_bench.evaluation.report import words
 from adocd_bench.evaluation.report.comparison import Cell
 from adocd_bench.evaluation.report.write import report_of
@@ -69,6 +70,47 @@ def test_the_head_says_what_it_is_of(markdown: str) -> None:
         "Weak evidence, with fewer than 5 undisturbed repetitions of a scheme: cap-210-wal-outside-peaks-100.",
     ):
         assert said in markdown
+
+
+def test_a_run_that_failed_is_named_with_its_attempts_and_why(markdown: str) -> None:
+    assert "| cap-210-fillrandom-mimd-1 | 3 times | db_bench failed with status 1: no space left |" in markdown
+    assert "Made after they had failed" not in markdown
+
+
+def test_a_run_that_failed_before_it_succeeded_is_told_apart(tmp_path: Path) -> None:
+    results = written(tmp_path / "DIR")
+    kept = results / "failed"
+    lucky = FailedRun("cap-210-fillrandom-adoc-1", "RocksDB said: `bytes <= refill' failed", 2, succeeded=True)
+    # The command was ended before it wrote down that the run had succeeded.
+    unsaid = FailedRun("cap-210-fillrandom-silk-2", "the disk was too small", 1)
+    for each in (lucky, unsaid):
+        FAILURES.write(kept / f"{each.run}.json", each)
+    found = report_of([results])
+    found.write(tmp_path, "both")
+    text = (tmp_path / "report.md").read_text(encoding="utf-8")
+    assert "are marked at the end; 1 failed and are not here; 2 failed before they succeeded." in text
+    section = text.partition("## Runs that failed")[2].partition("\n## ")[0]
+    never, _, after = section.partition("**Made after they had failed**")
+    assert re.findall(r"^\| (cap-\S+) \| (\d times?) \|", never, re.MULTILINE) == [
+        ("cap-210-fillrandom-mimd-1", "3 times")
+    ]
+    assert re.findall(r"^\| (cap-\S+) \| (\d times?) \| (.*) \|$", after, re.MULTILINE) == [
+        ("cap-210-fillrandom-adoc-1", "2 times", r"RocksDB said: 'bytes \<= refill' failed"),
+        ("cap-210-fillrandom-silk-2", "1 time", "the disk was too small"),
+    ]
+    as_json = found.as_json()
+    assert as_json["failed"] == 1
+    assert [(each["run"], each["succeeded"]) for each in as_json["failed_runs"]] == [
+        ("cap-210-fillrandom-adoc-1", True),
+        ("cap-210-fillrandom-mimd-1", False),
+        ("cap-210-fillrandom-silk-2", True),
+    ]
+
+
+def test_a_damaged_record_of_a_failed_run_is_named(tmp_path: Path) -> None:
+    results = written(tmp_path / "DIR")
+    (results / "failed" / "broken.json").write_text("{}")
+    refused("broken.json is no record of a failed run", directory=[results])
 
 
 def test_every_table_of_a_block_says_its_command(markdown: str) -> None:
@@ -141,7 +183,7 @@ def test_missing_is_said_and_never_zero(markdown: str) -> None:
 
 def test_markdown_is_whole(markdown: str) -> None:
     tokens = MarkdownIt().enable("table").parse(markdown)
-    assert sum(token.type == "table_open" for token in tokens) == 2 + 8 + 9 + 7 + 2
+    assert sum(token.type == "table_open" for token in tokens) == 2 + 8 + 9 + 7 + 1 + 2
     # What is in a rule's name is text, not a cell's end and not HTML.
     (row,) = re.findall(r"^\| adoc \| mmo .*$", markdown, re.MULTILINE)
     assert row == r"| adoc | mmo \| \<b> | refused | 1 |"
@@ -227,7 +269,9 @@ def test_rates_that_last_are_told(tmp_path: Path) -> None:
     found = report_of([results])
     found.write(tmp_path, "md")
     text = (tmp_path / "report.md").read_text(encoding="utf-8")
-    assert "| cap-210-two-phase-default | 10,000 | 6,000 | 60 % | 9,500 | 2 | 1/4 |" in text
+    unknown = "not measured | not measured"
+    assert f"| cap-210-two-phase-default | 10,000 | 6,000 | 60 % | {unknown} | 9,500 | 2 | 1/4 |" in text
+    assert "None of these runs is drained: what a law has left in level 0 at its highest rate is not paid for" in text
     assert "Not finished: cap-210-two-phase-default (interrupted)." in text
     assert found.as_json()["sustainable"]["cap-210-two-phase-default"]["lasts_per_s"] == 6000
     file.write_text("{}")
@@ -237,7 +281,10 @@ def test_rates_that_last_are_told(tmp_path: Path) -> None:
 def test_a_rate_above_which_nothing_failed_is_a_least_and_a_directory_of_searches_alone_is_reported(
     tmp_path: Path,
 ) -> None:
-    tried = tuple(TriedRate(40_000.0, 40_000.0, 900, True, seed) for seed in (1, 2))
+    tried = tuple(
+        TriedRate(40_000.0, 40_000.0, 900, True, seed, l0_files=10 + seed, pending_compaction_bytes=seed << 20)
+        for seed in (1, 2)
+    )
     disturbed = replace(tried[0], offered_per_s=9500.0, seed=1, disturbed=("others wrote",))
     done = Search(60, 4, 10_000.0, (disturbed, replace(disturbed, seed=2, disturbed=()), *tried), at_once=7)
     sustained.keep(tmp_path / "sustainable" / "cap-210-two-phase-tide.json", done)
@@ -245,8 +292,9 @@ def test_a_rate_above_which_nothing_failed_is_a_least_and_a_directory_of_searche
     sustained.keep(tmp_path / "sustainable" / "cap-210-two-phase-adoc.json", failed)
     report_of([tmp_path]).write(tmp_path, "both")
     text = (tmp_path / "report.md").read_text(encoding="utf-8")
-    row = "| cap-210-two-phase-tide | 10,000 | at least 40,000 | at least 400 % | none | 4, 1 of them disturbed | 1/4 |"
-    assert row in text
+    left = "11.5 (11 .. 12) | 1.5 MiB (1 MiB .. 2 MiB)"
+    row = f"10,000 | at least 40,000 | at least 400 % | {left} | none | 4, 1 of them disturbed | 1/4 |"
+    assert f"| cap-210-two-phase-tide | {row}" in text
     assert "Not finished: cap-210-two-phase-adoc (no memory)." in text
     assert "--seconds 60 --scale 4 --at-once" in text
     assert "Searches alone; there are no runs to compare." in text

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from adocd_bench.errors import BadArgument
 from adocd_bench.evaluation.raw import DeviceBytes, Noise, Operations, RawRun
 from adocd_bench.evaluation.report.comparison import Cell
 from adocd_bench.evaluation.report.document import Paragraph
+from adocd_bench.evaluation.report.measures import MEASURES
+from adocd_bench.evaluation.report.sections import document
 from adocd_bench.evaluation.report.sections_block import DRAINED_BEFORE, block_parts, command
+from adocd_bench.evaluation.report.sections_notes import notes
 from adocd_bench.evaluation.report.summary import NO_PLACE, Block, SchemeSummary, compared, summarise
 
-from tests.bench.evaluation.report.builders import at, block, repeated, run, stalling
+from tests.bench.evaluation.report.builders import at, block, repeated, run, settled, stalling
 
 NOISY = Noise(0.3)
 DEFAULT, ADOC, BAD = (1000, 990, 1010, 1000, 1005), (1500, 1510, 1490, 1500, 1505), (50, 60, 55, 50, 55)
@@ -172,6 +176,100 @@ def test_a_pair_needs_both_runs_to_count() -> None:
     runs[1] = replace(runs[1], noise=NOISY)
     found = only(runs)
     assert compared("throughput_per_s", named(found, "adoc"), named(found, "default")).pairs == 2
+
+
+def cut_off(each: RawRun, *repetitions: int) -> RawRun:
+    """Cut off the drain of these repetitions."""
+    if each.repetition not in repetitions:
+        return each
+    return replace(each, drain_s=None, drained=None, settled=settled(10.0, quiet_s=None))
+
+
+def test_a_scheme_whose_drain_was_cut_off_has_no_verdict_over_run_and_drain_and_all_in_the_phase() -> None:
+    """Marked as disturbed, a law's worst repetitions would drop out, and the others would look like all of them."""
+    runs = [
+        cut_off(each, 4, 5) if each.scheme.name == "toggle" else each
+        for each in block({"toggle": (1500, 1510, 1490, 1500, 1505, 1500, 1510), "default": (1000,) * 7})
+    ]
+    found = only(runs)
+    toggle = named(found, "toggle")
+    assert (toggle.cut_off, toggle.undisturbed, len(toggle.used), toggle.marked) == (2, 7, 7, False)
+    assert toggle.cells["throughput_per_s"].count == 7
+    assert toggle.against["throughput_per_s"].difference == "more"
+    over_the_drain = {"with_drain_per_s", "drain_s", "write_amplification_drained", "cpu_s", "decisions"}
+    assert not over_the_drain & {*toggle.cells, *toggle.against}
+    assert {name for name, measure in MEASURES.items() if measure.drained} == over_the_drain
+    assert compared("with_drain_per_s", toggle, named(found, "default")).pairs == 0
+    assert (str(toggle.phase_standing), toggle.standing, str(named(found, "default").standing)) == ("1", None, "1")
+    said = str(block_parts(found))
+    assert "The drain of 2 runs of toggle was cut off, so the scheme has no figure and no verdict over run" in said
+    assert "'drain cut off'" in said
+    (overview,) = [part for part in document([found], (), {}, ()).parts if getattr(part, "title", "") == "All blocks"]
+    assert "default (1); no place, for a drain was cut off: toggle" in str(overview)
+
+
+def test_a_program_that_is_not_drained_was_not_cut_off() -> None:
+    """Nor is its drain measured."""
+    runs = [
+        replace(each, drain_s=None, drained=None, settled=None) for each in block({"default": DEFAULT, "adoc": ADOC})
+    ]
+    found = only(runs)
+    assert named(found, "adoc").cut_off == 0
+    assert named(found, "adoc").against["throughput_per_s"].difference == "more"
+    assert not {"with_drain_per_s", "drain_s"} & named(found, "adoc").cells.keys()
+    assert "cut off" not in str(block_parts(found))
+
+
+def test_other_offered_rates_are_other_blocks() -> None:
+    """Runs at 95 % of one maximum and of another were one block, and pairs."""
+
+    def at_rate(per_s: float, name: str) -> list[RawRun]:
+        return repeated(name, (900,) * 5, workload="two-phase", offered_per_s=per_s)
+
+    low, high = summarise([*at_rate(950.0, "default"), *at_rate(1900.5, "tide"), *at_rate(1900.500001, "default")])
+    assert (low.offered_per_s, high.offered_per_s) == (950, 1900.5)
+    assert ([each.name for each in low.schemes], len(high.schemes)) == (["default"], 2)
+    assert low.name == "cap-210-two-phase, 10 s, scale 1/1, restored, 950 offered/s"
+    assert high.name == "cap-210-two-phase, 10 s, scale 1/1, restored, 1900.5 offered/s"
+
+
+@pytest.mark.parametrize(
+    ("changed", "what"),
+    [
+        ({"options": {"write_buffer_size": "1"}}, "options"),
+        ({"parameters": {"memory_max_bytes": 1}}, "parameters"),
+        ({"policy": "toggle"}, "policy"),
+        ({"tick_s": 0.2, "rate_limiter_bytes_per_s": 1}, "rate_limiter_bytes_per_s, tick_s"),
+    ],
+)
+def test_a_scheme_that_is_not_the_same_in_all_repetitions_is_refused(changed: dict[str, Any], what: str) -> None:
+    """The name is; the report showed the options of the first repetition, as if they were those of all."""
+    runs = block({"default": (1000, 1000, 1000), "adoc": (1500, 1500, 1500)})
+    other = [
+        replace(each, scheme=replace(each.scheme, **changed))
+        if (each.scheme.name, each.repetition) == ("adoc", 3)
+        else each
+        for each in runs
+    ]
+    sentence = rf"adoc is not the same scheme in repetitions 1 and 3 of cap-210-fillrandom \({what} differ\)"
+    with pytest.raises(BadArgument, match=sentence):
+        summarise(other)
+    assert summarise([replace(each, scheme=replace(each.scheme, title=str(each.repetition))) for each in runs])
+
+
+def test_on_another_machine_a_schemes_parameters_may_differ_and_that_is_told() -> None:
+    """Some are measured of the device."""
+    runs = [
+        replace(
+            each,
+            machine=replace(each.machine, kernel="6.2.0"),
+            scheme=replace(each.scheme, parameters={"flush_rate": each.repetition // 3}),
+        )
+        if each.repetition > 2
+        else replace(each, scheme=replace(each.scheme, parameters={"flush_rate": 0}))
+        for each in repeated("toggle", (1000, 1000, 1000, 1000))
+    ]
+    assert list(notes(only(runs))) == ["toggle had other parameters on another machine, in repetition 3, 4."]
 
 
 def test_what_some_runs_did_not_measure_is_not_measured() -> None:

@@ -4,30 +4,48 @@ import asyncio
 import functools
 import os
 import random
-import subprocess
-import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
 
 from adocd.daemon.book.journal.errors import JournalLocked
 from adocd.daemon.book.journal.journal import Journal
-from tests.conftest import REPOSITORY
 from tests.daemon.book.journal.support import JOBS, A, with_journal
-from tests.daemon.book.journal.writer import FLUSH_EVERY, WINDOW, option
+from tests.daemon.book.journal.writer import FLUSH_EVERY, WINDOW, option, write
+from tests.support.forked import PROCESSES
 
 
-@contextmanager
-def writer(path: Path, first: int) -> Iterator[subprocess.Popen[str]]:
-    command = [sys.executable, "-m", "tests.daemon.book.journal.writer", str(path), str(first)]
-    with subprocess.Popen(command, cwd=REPOSITORY, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            yield process
-        finally:
-            process.kill()
+class Writer:
+    """A process that writes to a journal, and the steps that it has acknowledged."""
+
+    def __init__(self, path: Path, first: int) -> None:
+        self._acknowledged, says = PROCESSES.Pipe(duplex=False)
+        self.process = PROCESSES.Process(target=write, args=(path, first, says), daemon=True)
+        self.process.start()
+        says.close()
+
+    def next(self) -> int:
+        """Wait for the next step; EOFError when it was killed and there is none."""
+        step: int = self._acknowledged.recv()
+        return step
+
+    def killed(self) -> list[int]:
+        """Kill it, and return the steps that were still acknowledged."""
+        self.process.kill()
+        self.process.join()
+        steps = []
+        with suppress(EOFError):
+            while True:
+                steps.append(self.next())
+        return steps
+
+    def close(self) -> None:
+        """Kill it where it lives, and give everything back."""
+        self.process.kill()
+        self.process.join()
+        self._acknowledged.close()
 
 
 def test_whatever_was_acknowledged_is_there_after_a_kill(tmp_path: Path) -> None:
@@ -36,12 +54,10 @@ def test_whatever_was_acknowledged_is_there_after_a_kill(tmp_path: Path) -> None
     last = 0
     for _ in range(20):
         first = last + 10  # no step is taken twice
-        with writer(path, first) as process:
-            assert process.stdout is not None
-            last = int(process.stdout.readline())
+        with closing(Writer(path, first)) as writer:
+            last = writer.next()
             time.sleep(dice.uniform(0.0, 0.05))
-            process.kill()
-            last = max([last, *(int(line) for line in process.stdout if line.endswith("\n"))])
+            last = max([last, *writer.killed()])
         with_journal(path, functools.partial(see_that_it_is_there, first=first, last=last))
 
 
@@ -67,14 +83,13 @@ def test_two_processes_cannot_have_it_and_the_second_is_told_who(tmp_path: Path)
     async def use(_: Journal) -> None:
         """Open and close."""
 
-    with writer(path, 1) as process:
-        assert process.stdout is not None
-        process.stdout.readline()
-        with pytest.raises(JournalLocked, match=f"the journal .*journal is in use by process {process.pid}$") as error:
+    with closing(Writer(path, 1)) as writer:
+        writer.next()
+        pid = writer.process.pid
+        with pytest.raises(JournalLocked, match=f"the journal .*journal is in use by process {pid}$") as error:
             with_journal(path, use)
-        assert error.value.pid == process.pid
-        process.kill()
-        process.wait()
+        assert error.value.pid == pid
+        writer.killed()
         with_journal(path, use)
 
 

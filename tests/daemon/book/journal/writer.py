@@ -1,7 +1,7 @@
-"""A process that writes to a journal until it is killed, and says on standard output what is durable."""
+"""A process that writes to a journal until it is killed, and says what is durable."""
 
 import asyncio
-import sys
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 from adocd.daemon.book.journal.batching import Limits
@@ -20,7 +20,12 @@ def option(n: int) -> OptionName:
     return OptionName("column_family", "write_buffer_size", f"family-{n}")
 
 
-async def write(path: Path, first: int) -> None:
+def write(path: Path, first: int, says: Connection) -> None:
+    """Write until the process is killed."""
+    asyncio.run(_write(path, first, says))
+
+
+async def _write(path: Path, first: int, says: Connection) -> None:
     journal = await Journal.open(path, run=f"run-{first}", wall_clock=lambda: 0.0, limits=Limits(flush_period_s=0.01))
     n = first
     while True:
@@ -31,9 +36,5 @@ async def write(path: Path, first: int) -> None:
         journal.decided(A, decision(n), path=None)
         if n % FLUSH_EVERY == 0:
             await journal.flush()
-        print(n, flush=True)
+        says.send(n)
         n += 1
-
-
-if __name__ == "__main__":
-    asyncio.run(write(Path(sys.argv[1]), int(sys.argv[2])))

@@ -1,6 +1,6 @@
 """Sets a target's policy: law, parameters, dry run and shaping; shows first what it would change."""
 
-import json
+from collections.abc import Callable
 from typing import Any
 
 from nicegui import ui
@@ -30,13 +30,18 @@ class PolicyDialog:
         self._etag: str | None = None
         self._given: dict[str, Any] = {}
         self._typed: dict[str, ui.input | ui.select] = {}
+        #: Grows with every change of a field.
+        self._edits = 0
         self._dialog = Dialog("policy", "Set the policy")
         with self._dialog.body:
             self._law = ui.select([], label="Law", on_change=self._tell_about).props("outlined dense")
             self._about = ui.html("", sanitize=False)
             self._fields = ui.element("div").classes("fields").props('role=group aria-label="Parameters"')
-            self._dry_run = ui.checkbox("Dry run: decide, but change nothing")
-            self._shaping = {name: ui.number(label, min=0).props("outlined dense") for name, label in _SHAPING.items()}
+            self._dry_run = ui.checkbox("Dry run: decide, but change nothing", on_change=self._edited)
+            self._shaping = {
+                name: ui.number(label, min=0, on_change=self._edited).props("outlined dense")
+                for name, label in _SHAPING.items()
+            }
             ui.button("Show what would change", color=None, on_click=self._preview).props("unelevated no-caps").classes(
                 "act"
             )
@@ -62,11 +67,16 @@ class PolicyDialog:
         self._dry_run.set_value(policy["dry_run"])
         for name, field in self._shaping.items():
             field.set_value(policy["shaping"][name])
-        self._difference.set_visibility(False)
         self._tell_about()
         self._dialog.open()
 
+    def _edited(self) -> None:
+        """Hide what would change: it was said of other values."""
+        self._edits += 1
+        self._difference.set_visibility(False)
+
     def _tell_about(self) -> None:
+        self._edited()
         controller = self._law.value or ""
         law = self._laws.get(controller)
         self._about.set_content(
@@ -76,7 +86,7 @@ class PolicyDialog:
         self._typed = {}
         with self._fields:
             for field in settings.fields_of(controller, self._laws, self._given):
-                self._typed[field.name] = _input(field)
+                self._typed[field.name] = _input(field, self._edited)
 
     def _asked(self) -> dict[str, Any]:
         settings.check_law(self._law.value or "", self._laws)
@@ -88,10 +98,13 @@ class PolicyDialog:
         }
 
     async def _preview(self) -> None:
+        edits = self._edits
         try:
             difference = await self._actions.do("POST", f"{self._room.path}/policy/difference", self._asked())
         except (NotDone, InputNotUnderstood) as error:
             self._dialog.fails(str(error))
+            return
+        if self._edits != edits:
             return
         self._dialog.fails(difference["refused"] or "")
         self._difference.set_text("\n".join(settings.difference_in_words(difference)))
@@ -104,10 +117,12 @@ class PolicyDialog:
         return f"The policy is now {policy['controller']}{' (dry run)' if policy['dry_run'] else ''}."
 
 
-def _input(field: ParameterField) -> ui.input | ui.select:
+def _input(field: ParameterField, edited: Callable[[], None]) -> ui.input | ui.select:
     """Make the field of a parameter; an empty one keeps the default that its placeholder shows."""
     if field.is_switch:
         choices = {"": f"default ({field.default})", "true": "true", "false": "false"}
-        return ui.select(choices, value=field.value, label=field.name).props("outlined dense options-dense")
-    shown = ui.input(field.name, value=field.value, placeholder=field.default)
-    return shown.props("outlined dense stack-label").props(f"hint={json.dumps(field.hint)}")
+        chosen = ui.select(choices, value=field.value, label=field.name, on_change=edited)
+        return chosen.props("outlined dense options-dense")
+    shown = ui.input(field.name, value=field.value, placeholder=field.default, on_change=edited)
+    shown.props["hint"] = field.hint  # not by props(): it would parse a foreign law's words
+    return shown.props("outlined dense stack-label")

@@ -85,6 +85,8 @@ class Panel:
         room, shown = self._room, self._span
         if shown.begin is not None and self._sent_unix_s is not None:
             return
+        if self._sent_unix_s is not None and self._sent_unix_s > room.now_unix_s:  # the wall clock was set back
+            self.reset()
         points = await room.charted(shown, now_s)
         # A chosen time in which nothing was measured is shown empty; of one that goes on, something may come.
         if shown is not self._span or (not points and shown.end is None):
@@ -110,7 +112,7 @@ class Panel:
         return spec.marks(self._room.decisions, points, self._room.now_unix_s, all_known=self._room.all_decisions)
 
     def reset(self) -> None:
-        """Send everything at the next tick, because the browser has reconnected."""
+        """Send everything at the next tick, as to a browser that has reconnected."""
         self._sent_unix_s = None
 
     def _run(self, function: str, *arguments: Any) -> None:

@@ -1,10 +1,11 @@
 """What an operator can set: policies and pins; and the options that differ from their originals."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from adocd.model import units
 from adocd.model.in_words import count, named, option_value
 from adocd.model.options import OPTIONS
 from adocd.model.values import RATE_LIMITER_WORD
@@ -19,6 +20,7 @@ EXPIRIES: dict[str, float | None] = {
 }
 #: Most changed options that a dialog lists; the page's table has all.
 _MOST_WORDS = 12
+_NOT_WHILE = {"closed": "while it is closed", "silent": "while its agent does not answer"}
 
 
 class InputNotUnderstood(ValueError):
@@ -35,11 +37,11 @@ class Changed:
     original: str
 
 
-def changed(detail: dict[str, Any]) -> list[Changed]:
-    """List the options that differ from their originals."""
+def changed(detail: dict[str, Any]) -> list[Changed] | None:
+    """List the options that differ from their originals; None where that is not known, as of a closed database."""
     now, then = detail["options"], detail["originals"]
     if now is None or then is None:
-        return []
+        return None
     scopes = [("database", now["database"], then["database"])]
     scopes += [(name, now["column_families"].get(name, {}), old) for name, old in then["column_families"].items()]
     found = [
@@ -54,15 +56,25 @@ def changed(detail: dict[str, Any]) -> list[Changed]:
     return found
 
 
-def changed_in_words(found: Sequence[Changed]) -> str:
-    """List changed options with their originals: `write_buffer_size 512 MiB (originally 64 MiB)`."""
+def not_known(state: str) -> str:
+    """Say why nothing is known of a database's options, by its state."""
+    return f"not known {_NOT_WHILE.get(state, 'before it is measured')}"
+
+
+def changed_in_words(detail: dict[str, Any], what: str) -> str:
+    """List changed options with their originals after `what`: `write_buffer_size 512 MiB (originally 64 MiB)`."""
+    found = changed(detail)
+    if found is None:
+        return f"Which options differ from their originals is {not_known(detail['state'])}."
+    if not found:
+        return "No option differs from its original now."
     words = [
         f"{each.option}{'' if each.scope in ('database', 'process', 'default') else f' of {each.scope}'} "
         f"{option_value(each.option, each.now)} (originally {option_value(each.option, each.original)})"
         for each in found
     ]
     more = len(words) - _MOST_WORDS
-    return ", ".join(words[:_MOST_WORDS]) + (f", and {more} more" if more > 0 else "")
+    return f"{what}: {', '.join(words[:_MOST_WORDS])}{f', and {more} more' if more > 0 else ''}."
 
 
 def pinnable(detail: dict[str, Any]) -> dict[str, str]:
@@ -149,7 +161,7 @@ def _field(name: str, parameter: str, default: Any, law: dict[str, Any], given: 
     hint = "; ".join(filter(None, [_unit_of(parameter), "" if is_switch else bounds.strip(), usual]))
     return ParameterField(
         name, hint, "" if default is None else _shown_as(parameter, default),
-        _shown_as(parameter, given[name]) if name in given else "", is_switch,
+        _typed_as(parameter, given[name]) if name in given else "", is_switch,
     )  # fmt: skip
 
 
@@ -172,6 +184,17 @@ def _whole(value: float) -> float:
 
 def _shown_as(name: str, value: Any) -> str:
     return json.dumps(value) if isinstance(value, bool) else named(name, value).removesuffix("/s")
+
+
+def _typed_as(name: str, value: Any) -> str:
+    """Write a value as somebody could type it: in words where those are read as exactly this value."""
+    words, unit = _shown_as(name, value), units.unit_of(name)
+    if unit is None or isinstance(value, bool):
+        return words
+    try:
+        return words if units.read(words, unit) == value else str(value)
+    except units.NoQuantity:
+        return str(value)
 
 
 def difference_in_words(difference: dict[str, Any]) -> list[str]:

@@ -67,11 +67,16 @@ class State:
 
 
 def state_of(
-    target: dict[str, Any], lately: Sequence[MeasuredSpan] | None = None, now_unix_s: float | None = None
+    target: dict[str, Any],
+    lately: Sequence[MeasuredSpan] | None = None,
+    now_unix_s: float | None = None,
+    seen_unix_s: float | None = None,
 ) -> State:
     """Return the state of a target of REST's list; `lately`: what was measured of it, oldest first; None: not read yet.
 
     `now_unix_s`: when they were read, for an agent may answer and measure nothing new; None: at their end.
+    `seen_unix_s`: when the target itself was sampled, if that may be later than their end: in the list, whose figures
+    are read seldom, a stall goes on and may have begun since.
     """
     if target["state"] == "closed":
         return State("closed", "The database is closed", "closed", "Its program has closed it, or has ended.")
@@ -82,7 +87,8 @@ def state_of(
     if spans and now_unix_s is not None and _is_old(spans[-1], now_unix_s):
         return _not_now("Nothing new is measured", "not measured", "it was last measured", target, spans)
     end = spans[-1].unix_s if spans else (stall or {}).get("noticed_unix_s", 0.0)
-    for_s = 0.0 if stall is None else max(0.0, end - stall["since_unix_s"])
+    seen = end if seen_unix_s is None else max(end, seen_unix_s)
+    for_s = 0.0 if stall is None else max(0.0, seen - stall["since_unix_s"])
     if stall is not None and stall["condition"] == "possibly":
         if for_s >= SUSPECTED_S or not spans:
             why = f"{_capital(stall['why'])}."
@@ -128,12 +134,20 @@ def _measured(spans: Sequence[MeasuredSpan], end: float, stall: dict[str, Any] |
     span = "the last minute" if known_s > 0.95 * MINUTE_S else f"the last {in_words.duration(known_s)}"
     now = "" if stall is None else f"{_capital(stall['why'])}."
     since = None if stall is None else stall["since_unix_s"]
-    if stall is not None and stall["condition"] == "stopped" and for_s >= STILL_S and _nobody_wrote(spans, end - for_s):
+    if (
+        stall is not None
+        and stall["condition"] == "stopped"
+        and for_s >= STILL_S
+        and _nobody_wrote(spans, stall["since_unix_s"])
+    ):
         sentence = f"Nobody has written since, for {causes_in_words(stall)}."
         return State("stopped", "Writes stand still", "standing still", sentence, None, now, since)
     by = causes_in_words(stall) if minute.worst_cause is None and stall else CAUSES.get(minute.worst_cause or "", "")
     sentence = f"Held {in_words.share(share)} of {span}{f', mostly by {by}' if by and share > 0 else ''}."
     level = _level(_before(spans, end), share)
+    if stall is not None and stall["since_unix_s"] > end:
+        # No figure is of its time: they say neither that writes flow nor how many there are.
+        level, minute = "delayed" if level == "ok" else level, replace(minute, writes_per_s=None, write_p99_s=None)
     if level == "ok":
         return State("ok", "Writes flow", "flowing", sentence, minute.writes_per_s, latency=_latency(minute))
     title = "Writes are held much of the time" if level == "stopped" else "Writes are held at times"
@@ -178,8 +192,9 @@ def _before(spans: Iterable[MeasuredSpan], end: float) -> Level:
 
 
 def _nobody_wrote(spans: Iterable[MeasuredSpan], since: float) -> bool:
-    """Whether every point that lies within the stop counts no writes; one without a count says nothing."""
-    return all(not span.writes_per_s for span in spans if span.unix_s - span.interval_s >= since)
+    """Whether points lie within the stop, and none of them counts writes; one without a count says nothing."""
+    within = [span for span in spans if span.unix_s - span.interval_s >= since]
+    return bool(within) and all(not span.writes_per_s for span in within)
 
 
 def causes_in_words(stall: dict[str, Any]) -> str:

@@ -53,24 +53,37 @@
   customElements.define("local-time", LocalTime);
   customElements.define("time-ago", TimeAgo);
 
+  // Screen readers say an alert whenever it changes: so its words are set only when they change, and the age, which
+  // changes all the time, is hidden from them.
+  let told = null; // the words that the banner has; null: it is hidden
+  const tell = (banner, what, ageMs, then) => {
+    if (told !== what) {
+      told = what;
+      const aged = document.createElement("span");
+      aged.setAttribute("aria-hidden", "true");
+      banner.replaceChildren(`${what} `, aged, then);
+      banner.hidden = false;
+    }
+    const words = `What you see is ${age(ageMs / 1000)} old. `;
+    const aged = banner.querySelector("span");
+    if (aged.textContent !== words) aged.textContent = words;
+  };
+
   const show = () => {
     const banner = document.getElementById("lost");
     if (!banner) return;
     const quietMs = Date.now() - heardMs;
     const gone = reached && window.socket && !window.socket.connected;
     if (gone) knock();
-    let words = null;
-    if (gone || quietMs > (reached ? QUIET_MS : FIRST_MS)) {
-      words = `Connection to adocd's page lost. What you see is ${age(quietMs / 1000)} old. It reconnects by itself.`;
+    const away = gone || quietMs > (reached ? QUIET_MS : FIRST_MS);
+    document.body.classList.toggle("stale", away || lost !== null);
+    if (away) {
+      tell(banner, "Connection to adocd's page lost.", quietMs, "It reconnects by itself.");
     } else if (lost !== null) {
-      words = `The daemon does not answer: ${lost}. What you see is ${age((Date.now() - lostSinceMs) / 1000)} old.`;
-    }
-    document.body.classList.toggle("stale", words !== null);
-    if (words === null) {
+      tell(banner, `The daemon does not answer: ${lost}.`, Date.now() - lostSinceMs, "");
+    } else if (told !== null) {
+      told = null;
       banner.hidden = true;
-    } else {
-      banner.hidden = false;
-      banner.textContent = words;
     }
   };
   let lostSinceMs = 0;

@@ -4,9 +4,9 @@ from typing import Any
 
 from nicegui import ui
 
+from adocd.api.restored import not_back
 from adocd.api.web.page.actions.dialogs import act, confirmed
 from adocd.api.web.page.model import state
-from adocd.api.web.page.model.restored import not_back
 from adocd.api.web.page.model.state import State
 from adocd.api.web.page.model.units import text
 from adocd.api.web.page.views import parts
@@ -68,10 +68,9 @@ class Overview:
     async def _restore(self, reason: str) -> str:
         del reason
         answer = await self._visit.actions.do("POST", "/v1/restore")
-        failed = [f"{target}: {why}" for target, why in answer["failed"].items()]
-        if left := not_back(answer):
-            failed.append(f"Some options are not restored: {left}")
-        return f"The originals of {len(answer['restored'])} databases are being restored. {' '.join(failed)}"
+        left = "".join(f" {target}: {why}." for target, why in not_back(answer).items())
+        said = f"The originals of {len(answer['restored'])} databases are being restored."
+        return f"{said}{left and f' Not all is restored:{left}'} {answer['warning'] or ''}"
 
     def _row(self, target: dict[str, Any], now: State) -> str:
         glance = self._visit.feed.glance(target["id"])

@@ -36,9 +36,13 @@ def ago(unix_s: float) -> str:
 
 
 def state_card(now: State) -> str:
-    """Show how writers fared in the last minute, and what holds them now."""
+    """Show how writers fared in the last minute, and what holds them now.
+
+    The title alone is a status, which screen readers say when it changes: the figures below change every second.
+    """
     return (
-        f'<div class="card state level-{now.level}"><h2 class="big">{_sign(now.sign)}{text(now.title)}</h2>'
+        f'<div class="card state level-{now.level}">'
+        f'<h2 class="big">{_sign(now.sign)}<span role="status">{text(now.title)}</span></h2>'
         f"<p>{text(now.sentence)}</p>{_rate(now)}{_now(now)}{remedy(now.remedy)}</div>"
     )
 
@@ -156,8 +160,11 @@ def _often(told: ToldDecision) -> str:
     return f' <span class="often">{told.often}</span>' if told.often else ""
 
 
-def changed_table(changed: Sequence[settings.Changed]) -> str:
+def changed_table(detail: dict[str, Any]) -> str:
     """Show the options whose values differ from what their owner set."""
+    changed = settings.changed(detail)
+    if changed is None:
+        return _not_known(detail)
     if not changed:
         return '<p class="muted">All options are as their owner set them.</p>'
     rows = (
@@ -170,8 +177,10 @@ def changed_table(changed: Sequence[settings.Changed]) -> str:
     return table(("option", "of", "now", "original"), rows)
 
 
-def findings(found: Sequence[dict[str, Any]]) -> str:
-    """Show what lint found, dangers first."""
+def findings(found: Sequence[dict[str, Any]] | None, detail: dict[str, Any]) -> str:
+    """Show what lint found, dangers first; None: it could not look."""
+    if found is None:
+        return _not_known(detail)
     if not found:
         return '<p class="muted">Nothing in its configuration makes tuning dangerous or useless.</p>'
     return "".join(
@@ -180,6 +189,11 @@ def findings(found: Sequence[dict[str, Any]]) -> str:
         f'<span class="muted">{text(each["fix"])}</span></div>'
         for each in found
     )
+
+
+def _not_known(detail: dict[str, Any]) -> str:
+    words = settings.not_known(detail["state"])
+    return f'<p class="muted">{words[:1].upper()}{words[1:]}.</p>'
 
 
 def audit(operations: Sequence[dict[str, Any]]) -> str:
@@ -217,17 +231,17 @@ def facts(detail: dict[str, Any]) -> str:
 
 
 def restore_note(detail: dict[str, Any]) -> str:
-    """Show the progress of a restore, and its end as long as the law is paused; "" if there is neither."""
+    """Show the progress of a restore, its end as long as the law is paused, and what failed; "" if there is none."""
     restore = detail["restore"]
-    if restore is None:
+    is_on = restore is not None and restore["state"] in ("running", "waiting")
+    if restore is None or not (is_on or (restore["state"] == "done" and detail["paused"])):
         return ""
-    if restore["state"] in ("running", "waiting"):
-        words = f"Restoring the originals: {sentences.steps_left(restore)}."
-    elif restore["state"] == "done" and detail["paused"] and not settings.changed(detail):
-        words = "All options have their original values again. adocd changes nothing here until you resume."
-    else:
-        return ""
-    return f'<p class="note" role="status">{text(words)}</p>'
+    words = [f"The restore FAILED: {error}." for error in restore["errors"]]
+    if is_on:
+        words.insert(0, f"Restoring the originals: {sentences.steps_left(restore)}.")
+    elif settings.changed(detail) == []:
+        words.append("All options have their original values again. adocd changes nothing here until you resume.")
+    return f'<p class="note" role="status">{text(" ".join(words))}</p>' if words else ""
 
 
 def glance_row(

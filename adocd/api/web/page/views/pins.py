@@ -13,9 +13,12 @@ from adocd.api.web.page.room import Room
 from adocd.api.web.page.views.shell import Visit
 from adocd.model.in_words import option_value
 
+#: What a pin's row depends on; a renewed one has another end, owner or reason, and always another `unix_s`.
+_SHOWN = ("target", "option", "column_family", "value", "ineffective", "unix_s")
+
 
 class Pins:
-    """The list of pins; it is rebuilt only when a pin is added or removed or its effect changes."""
+    """The list of pins; it is rebuilt only when a pin is added, renewed or removed, or its effect changes."""
 
     def __init__(self, room: Room, visit: Visit) -> None:
         self._room = room
@@ -30,8 +33,7 @@ class Pins:
 
     def refresh(self) -> None:
         """Show the current pins."""
-        keys = [tuple(pin[name] for name in ("target", "option", "column_family", "value", "ineffective"))
-                for pin in self._room.overrides]  # fmt: skip
+        keys = [tuple(pin[name] for name in _SHOWN) for pin in self._room.overrides]
         if keys == self._shown:
             return
         self._shown = keys
@@ -63,7 +65,7 @@ class Pins:
                 sanitize=False,
             ).style("flex: 1 1 240px")
             button = act("Remove", "", functools.partial(self._ask, pin), enabled=self._visit.may_operate)
-            button.props(f'aria-label="Remove the pin of {text(name)}"')
+            button.props["aria-label"] = f"Remove the pin of {name}"  # not by props(): it would parse a foreign name
 
     def _ask(self, pin: dict[str, Any]) -> None:
         self._chosen = pin
@@ -76,9 +78,9 @@ class Pins:
         pin = self._chosen
         place = self._room.path if pin["target"] else "/v1"
         query = "" if pin["column_family"] is None else f"?column_family={quote(pin['column_family'], safe='')}"
-        await self._visit.actions.do("DELETE", f"{place}/overrides/{quote(pin['option'], safe='')}{query}")
+        answer = await self._visit.actions.do("DELETE", f"{place}/overrides/{quote(pin['option'], safe='')}{query}")
         self._room.ask_again()
-        return f"The pin of {_name(pin)} is removed."
+        return f"The pin of {_name(pin)} is removed. {answer['warning'] or ''}"
 
 
 def _name(pin: dict[str, Any]) -> str:

@@ -6,13 +6,13 @@ from nicegui import ui
 
 from adocd.api.remedy import undo
 from adocd.api.repeats import in_rows
+from adocd.api.restored import not_back
 from adocd.api.web.page.actions.dialogs import act, confirmed
 from adocd.api.web.page.actions.pin import PinDialog
 from adocd.api.web.page.actions.policy import PolicyDialog
 from adocd.api.web.page.charts import span
 from adocd.api.web.page.charts.panel import Panel
 from adocd.api.web.page.model import decisions, history, settings
-from adocd.api.web.page.model.restored import not_back
 from adocd.api.web.page.model.state import state_of
 from adocd.api.web.page.model.units import text
 from adocd.api.web.page.views import parts, why
@@ -47,7 +47,7 @@ class TargetPage:
     def _lay_out(self) -> None:
         room, visit = self._room, self._visit
         with ui.element("div").classes("cards"):
-            self._state = Text("", "role=status")
+            self._state = Text()
             self._verdict = Text()
             self._last = Text()
         self._restore_note = Text()
@@ -98,8 +98,7 @@ class TargetPage:
             act("Pin an option…", "", self._pin.open, enabled=can)
 
     def _changed_here(self, what: str) -> str:
-        found = [] if self._room.detail is None else settings.changed(self._room.detail)
-        return f"{what}: {settings.changed_in_words(found)}." if found else "No option differs from its original now."
+        return "" if self._room.detail is None else settings.changed_in_words(self._room.detail, what)
 
     async def _do_pause(self, reason: str) -> str:
         answer = await self._visit.actions.do("POST", f"{self._room.path}/pause", {"reason": reason})
@@ -116,11 +115,9 @@ class TargetPage:
         del reason
         answer = await self._visit.actions.do("POST", f"{self._room.path}/restore")
         self._room.ask_again()
-        if failed := "; ".join(answer["failed"].values()):
-            return f"It could not be restored: {failed}"
-        if left := not_back(answer):
-            return f"It is paused, but some options are not restored: {left}"
-        return "The originals are being restored; it is paused."
+        if left := "; ".join(not_back(answer).values()):
+            return f"It is paused, but not all is restored: {left}. {answer['warning'] or ''}"
+        return f"The originals are being restored; it is paused. {answer['warning'] or ''}"
 
     async def _do_reset(self, reason: str) -> str:
         del reason
@@ -156,9 +153,9 @@ class TargetPage:
         self._restore_note.show(parts.restore_note(detail))
         self._pause.set_visibility(not detail["paused"])
         self._resume.set_visibility(bool(detail["paused"]))
-        self._changed.show(parts.changed_table(settings.changed(detail)))
+        self._changed.show(parts.changed_table(detail))
         self._audit.show(parts.audit(room.operations))
-        self._findings.show(parts.findings(room.findings))
+        self._findings.show(parts.findings(room.findings, detail))
         self._why.show(why.diagnosis(room.diagnosis, undo(room.verdict, detail)))
         self._pins.refresh()
         self._show_decisions(now)

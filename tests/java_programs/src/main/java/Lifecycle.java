@@ -13,9 +13,11 @@ import org.rocksdb.ColumnFamilyDescriptor;
 import org.rocksdb.ColumnFamilyHandle;
 import org.rocksdb.ColumnFamilyOptions;
 import org.rocksdb.DBOptions;
+import org.rocksdb.Env;
 import org.rocksdb.FlushOptions;
 import org.rocksdb.MutableColumnFamilyOptions;
 import org.rocksdb.OptimisticTransactionDB;
+import org.rocksdb.Priority;
 import org.rocksdb.RateLimiter;
 import org.rocksdb.RocksDB;
 import org.rocksdb.Statistics;
@@ -30,12 +32,17 @@ import org.rocksdb.TtlDB;
  *
  * <pre>
  * open PATH [CF ...] [NAME=VALUE ...]  opens (creates) with these column families beside "default", and these options;
- *                                      statistics=yes, rate_limiter=BYTES_PER_S; class=transaction, optimistic or ttl
+ *                                      statistics=yes, rate_limiter=BYTES_PER_S; class=transaction, optimistic or ttl;
+ *                                      limiter_of=PATH takes the rate limiter of that database
  * open_read_only PATH [NAME]           under that name, where the other commands have PATH
  * close PATH                           closes the handles, then the database
+ * close_all                            the same of every database
  * forget PATH                          drops all references to it and what was made for it, and closes nothing
  * close_handle PATH CF                 closes a handle and keeps the object
  * close_limiter PATH                   closes the rate limiter's object; RocksDB keeps its own
+ * limiter PATH [BYTES_PER_S]           tells its rate, or sets it
+ * pool NAME [THREADS]                  tells the size of a thread pool, or sets it
+ * interrupt                            interrupts all threads of its ThreadGroup
  * create_cf PATH CF, drop_cf PATH CF
  * drop_cfs PATH CF ...                 drops several in one call and keeps their handles
  * put PATH N [CF] [BYTES]              N keys of BYTES (100) each, random order
@@ -89,9 +96,14 @@ public final class Lifecycle {
                 out.println("error: " + error.toString().replace('\n', ' '));
             }
         }
+        closeAll();
+    }
+
+    private static void closeAll() throws Exception {
         for (Open each : OPEN.values()) {
             each.close();
         }
+        OPEN.clear();
     }
 
     private static String obey(String command, String[] words) throws Exception {
@@ -107,6 +119,9 @@ public final class Lifecycle {
             case "close":
                 OPEN.remove(words[0]).close();
                 return "";
+            case "close_all":
+                closeAll();
+                return "";
             case "forget":
                 OPEN.remove(words[0]);
                 return "";
@@ -114,11 +129,23 @@ public final class Lifecycle {
                 OPEN.get(words[0]).handles.get(words[1]).close();
                 return "";
             case "close_limiter":
-                for (AutoCloseable each : OPEN.get(words[0]).made) {
-                    if (each instanceof RateLimiter) {
-                        each.close();
-                    }
+                limiter(OPEN.get(words[0])).close();
+                return "";
+            case "limiter":
+                RateLimiter limiter = limiter(OPEN.get(words[0]));
+                if (words.length > 1) {
+                    limiter.setBytesPerSecond(Long.parseLong(words[1]));
                 }
+                return Long.toString(limiter.getBytesPerSecond());
+            case "pool":
+                Priority pool = Priority.valueOf(words[0]);
+                if (words.length > 1) {
+                    Env.getDefault().setBackgroundThreads(Integer.parseInt(words[1]), pool);
+                }
+                return Integer.toString(Env.getDefault().getBackgroundThreads(pool));
+            case "interrupt":
+                Thread.currentThread().getThreadGroup().interrupt();
+                Thread.interrupted(); // its own
                 return "";
             case "exit":
                 System.exit(0);
@@ -176,7 +203,7 @@ public final class Lifecycle {
             String value = word.substring(equals + 1);
             if (equals < 0) {
                 names.add(word);
-            } else if (Arrays.asList("statistics", "rate_limiter", "class").contains(name)) {
+            } else if (Arrays.asList("statistics", "rate_limiter", "limiter_of", "class").contains(name)) {
                 more.put(name, value);
             } else if (Arrays.asList("max_background_jobs", "delayed_write_rate").contains(name)) {
                 ofDatabase.setProperty(name, value);
@@ -199,6 +226,9 @@ public final class Lifecycle {
             RateLimiter limiter = new RateLimiter(Long.parseLong(more.get("rate_limiter")));
             opened.made.add(limiter);
             options.setRateLimiter(limiter);
+        }
+        if (more.containsKey("limiter_of")) {
+            options.setRateLimiter(limiter(OPEN.get(more.get("limiter_of"))));
         }
         List<ColumnFamilyDescriptor> descriptors = new ArrayList<>();
         descriptors.add(new ColumnFamilyDescriptor(RocksDB.DEFAULT_COLUMN_FAMILY, defaults));
@@ -231,6 +261,10 @@ public final class Lifecycle {
             default:
                 return RocksDB.open(options, path, descriptors, handles);
         }
+    }
+
+    private static RateLimiter limiter(Open open) {
+        return (RateLimiter) open.made.stream().filter(each -> each instanceof RateLimiter).findFirst().orElseThrow();
     }
 
     private static ColumnFamilyHandle handle(Open open, String family) {

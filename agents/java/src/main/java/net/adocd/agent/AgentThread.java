@@ -53,12 +53,15 @@ public final class AgentThread extends Thread {
         }
     }
 
-    /** Waits a moment, and allocates nothing: for loops that go on after an error. An interrupt ends the wait. */
+    /**
+     * Waits a moment, and allocates nothing: for loops that go on after an error. An interrupt ends the wait and is
+     * forgotten: the agent never ends its threads that way, but a host may interrupt all threads of a ThreadGroup.
+     */
     public static void pause(long milliseconds) {
         try {
             Thread.sleep(milliseconds);
-        } catch (InterruptedException stop) {
-            Thread.currentThread().interrupt();
+        } catch (InterruptedException notOurs) {
+            return;
         }
     }
 

@@ -132,8 +132,8 @@ final class ProcessAgent {
                     news.tryAcquire(TICK_MS, TimeUnit.MILLISECONDS);
                 }
                 tick();
-            } catch (InterruptedException stop) {
-                return;
+            } catch (InterruptedException notOurs) { // see AgentThread.pause
+                continue;
             } catch (RuntimeException | Error mistake) { // shows in the age of the snapshots
                 AgentThread.pause(TICK_MS);
                 wake(); // what woke it is not done
@@ -153,31 +153,27 @@ final class ProcessAgent {
 
     /** Ends all leases, also those of requests that were under way when the socket was closed, and restores. */
     private void restoreAll() {
-        try {
-            for (Session session : databases.sessions()) {
-                try {
-                    session.release(null, null, true, true);
-                } catch (DatabaseClosedException closed) {
-                    continue;
-                }
+        for (Session session : databases.sessions()) {
+            try {
+                session.release(null, null, true, true);
+            } catch (DatabaseClosedException closed) {
+                continue;
             }
-            while (databases.sessions().stream().anyMatch(each -> !each.isClosed() && each.isChanged())) {
-                Thread.sleep(TICK_MS / 10);
-            }
-        } catch (InterruptedException stop) {
-            Thread.currentThread().interrupt();
+        }
+        while (databases.sessions().stream().anyMatch(each -> !each.isClosed() && each.isChanged())) {
+            AgentThread.pause(TICK_MS / 10);
         }
     }
 
     private void tick() {
         databases.update();
         List<Session> sessions = databases.sessions();
-        if (server == null) {
-            if (sessions.isEmpty()) {
-                retrySoon();
-                return;
-            }
-            listen();
+        if (server == null && sessions.isEmpty()) {
+            retrySoon();
+            return;
+        }
+        if (!listens()) {
+            return;
         }
         server.closeOverdue();
         sessions.forEach(session -> attempt(session.snapshots::refresh));
@@ -224,12 +220,30 @@ final class ProcessAgent {
         }
     }
 
+    /** Sees to it that it listens, also after an interrupt of the thread that did; false if the agent ends. */
+    private boolean listens() {
+        if (server != null && server.isListening()) {
+            return true;
+        }
+        if (!stopped) {
+            closeSocket(); // the connections of a server that no longer listens: their clients find the next one
+            listen();
+        }
+        if (stopped) { // whoever stopped it may have looked for the socket before it was there
+            closeSocket();
+        }
+        return !stopped;
+    }
+
     private void listen() {
         try {
             RunDirectory.Listening listening = RunDirectory.listen(RunDirectory.find(settings));
             socket = listening.path();
             serve(listening);
         } catch (RunDirectory.CannotListenException error) {
+            if (server != null) { // it could once, and may have leases to end: it tries again
+                throw new IllegalStateException(error);
+            }
             stopped = true;
             unhook.run();
             letGo();

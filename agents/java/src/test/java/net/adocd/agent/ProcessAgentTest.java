@@ -54,14 +54,23 @@ class ProcessAgentTest {
     }
 
     private Loader begin(int shortages) throws ReflectiveOperationException, InterruptedException {
+        agent.start(() -> { });
+        return open(shortages);
+    }
+
+    private Loader open(int shortages) throws ReflectiveOperationException, InterruptedException {
         Loader loader = new Loader(shortages);
         database = loader.loadClass(Database.class.getName()).getConstructor().newInstance();
-        agent.start(() -> { });
         agent.registry().seen(database);
         for (int waited = 0; waited < 500 && loader.looked.get() <= shortages; waited++) {
             Thread.sleep(10);
         }
         return loader;
+    }
+
+    private static Thread sampler() {
+        return Thread.getAllStackTraces().keySet().stream()
+            .filter(each -> each.getName().equals("adocd-sample")).findAny().orElseThrow();
     }
 
     @AfterEach
@@ -79,12 +88,20 @@ class ProcessAgentTest {
     @Test
     void whereNoDatabaseCanBeServedItSleeps() throws ReflectiveOperationException, InterruptedException {
         begin(0);
-        Thread sampler = Thread.getAllStackTraces().keySet().stream()
-            .filter(each -> each.getName().equals("adocd-sample")).findAny().orElseThrow();
+        Thread sampler = sampler();
         Thread.sleep(500);
         for (int looked = 0; looked < 50; looked++) {
             assertEquals(Thread.State.WAITING, sampler.getState(), "until a hook wakes it, and not for some time");
             Thread.sleep(3);
         }
+    }
+
+    @Test
+    void anInterruptOfAllThreadsDoesNotEndTheSamplingThread()
+            throws ReflectiveOperationException, InterruptedException {
+        begin(0);
+        sampler().interrupt();
+        Thread.sleep(200);
+        assertEquals(1, open(0).looked.get(), "it takes up the next database");
     }
 }

@@ -58,21 +58,18 @@ public final class Server {
         strangers.forEach(Stream::closeIfOverdue);
     }
 
+    /** Tells whether it listens; no more after {@link #stop}, nor after an interrupt, which closes its channel. */
+    public boolean isListening() {
+        return listener.isOpen();
+    }
+
     private void accept() {
-        while (!stopped) {
+        while (isListening()) {
             try {
                 admit(listener.accept());
             } catch (IOException | OutOfMemoryError busy) { // out of descriptors or of threads
-                pause();
+                AgentThread.pause(BUSY_PAUSE_MS);
             }
-        }
-    }
-
-    private static void pause() {
-        try {
-            Thread.sleep(BUSY_PAUSE_MS);
-        } catch (InterruptedException stop) {
-            Thread.currentThread().interrupt();
         }
     }
 

@@ -53,6 +53,8 @@ public final class RocksDatabase implements Database {
     private final Path logPath;
     private final Path walDir;
     private final Map<String, Integer> originalsOfPools = new LinkedHashMap<>();
+    /** What was last set of the thread pools and the limiter, which others can set too. */
+    private final Map<OptionName, String> lastSet = new ConcurrentHashMap<>();
     private final StallTimes stalls;
     private final Map<String, FamilyMeasurements> families = new ConcurrentHashMap<>();
     private final FamilyMeasurements databaseWide;
@@ -357,16 +359,25 @@ public final class RocksDatabase implements Database {
     }
 
     @Override
-    public Long propertyValue(String columnFamily, String name) throws DatabaseClosedException {
+    public Long propertyValue(String columnFamily, int id, String name) throws DatabaseClosedException {
         if (!file.read(false).columnFamilies().containsKey(columnFamily)) {
             return null;
         }
         try {
-            return inside(db -> insideFamily(db, columnFamily, null,
-                handle -> new FamilyMeasurements(api).number(db, handle, name)));
+            return inside(db -> numberOf(db, columnFamily, id, name));
         } catch (RocksApi.RocksError unreadable) {
             return null;
         }
+    }
+
+    private Long numberOf(Object db, String columnFamily, int id, String property)
+            throws RocksApi.RocksError, DatabaseClosedException {
+        FamilyHandles.Use<Long> read = handle -> new FamilyMeasurements(api).number(db, handle, property);
+        if (columnFamily.equals(DEFAULT)) { // which is never dropped
+            return read.run(defaultHandle(db));
+        }
+        HostFamily found = handles.byName().get(columnFamily);
+        return found == null || found.id != id ? null : handles.with(found, null, read);
     }
 
     // --- changes ----------------------------------------------------------------------------------------------
@@ -399,9 +410,13 @@ public final class RocksDatabase implements Database {
         }
         if (change instanceof Change.Database database) {
             api.setDatabaseOptions(db, database.options());
-        } else if (change instanceof Change.Limiter limiter) {
+            return null;
+        }
+        lastSet.putAll(change.wanted()); // first: after the call, memory for that may lack
+        if (change instanceof Change.Limiter limiter) {
             return setLimiterRate(limiter.bytesPerS());
-        } else if (change instanceof Change.Pool pool) {
+        }
+        if (change instanceof Change.Pool pool) {
             pools.set(pool.pool(), pool.threads());
         }
         return null;
@@ -412,15 +427,23 @@ public final class RocksDatabase implements Database {
         return options == null ? HostOptions.NO_LIMITER : options.setLimiterRate(api, bytesPerS);
     }
 
-    /** Thread pools and the limiter outlive the database. */
+    /**
+     * Thread pools and the limiter outlive the database, and the next open would take our values for originals. What is
+     * no longer as we set it is somebody else's by now: the host's, or another database's lease.
+     */
     @Override
     public void end(Collection<OptionName> changed, OptionState originals) {
         for (OptionName each : changed) {
+            String ours = lastSet.get(each);
+            String original = originals.get(each);
+            if (ours == null || original == null) {
+                continue;
+            }
             try {
-                if (each.scope().equals("thread_pool") && pools != null) {
-                    pools.set(each.where(), originals.threadPools.get(each.where()));
-                } else if (each.scope().equals("rate_limiter") && originals.limiterBytesPerS != null) {
-                    setLimiterRate(originals.limiterBytesPerS);
+                if (each.scope().equals("thread_pool")) {
+                    pools.setBack(each.where(), Integer.parseInt(ours), Integer.parseInt(original));
+                } else if (Long.valueOf(ours).equals(limiterRate())) {
+                    setLimiterRate(Long.parseLong(original));
                 }
             } catch (RocksApi.RocksError impossible) {
                 continue;

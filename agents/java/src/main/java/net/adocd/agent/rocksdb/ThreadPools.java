@@ -9,6 +9,8 @@ final class ThreadPools {
     private final Object env;
     /** Sizes before any lease of this process changed them. */
     private final Map<String, Integer> beforeLeases = new LinkedHashMap<>();
+    /** Sizes that were set here last: a pool of another one is the host's own. */
+    private final Map<String, Integer> setHere = new LinkedHashMap<>();
 
     /** {@code env} is {@code Env.getDefault()}, which is never disposed of. */
     ThreadPools(RocksApi api, Object env) {
@@ -36,8 +38,19 @@ final class ThreadPools {
     synchronized void set(String pool, int threads) throws RocksApi.RocksError {
         int before = api.poolSize(env, pool);
         Integer original = beforeLeases.putIfAbsent(pool, before);
+        setHere.put(pool, threads);
         api.setPoolSize(env, pool, threads);
         if (threads == before || (original != null && threads == original)) {
+            beforeLeases.remove(pool);
+        }
+    }
+
+    /** Sets a pool back whose session ends, unless its size is no longer what that session set. */
+    synchronized void setBack(String pool, int written, int original) throws RocksApi.RocksError {
+        int size = api.poolSize(env, pool);
+        if (size == written) {
+            set(pool, original);
+        } else if (!Integer.valueOf(size).equals(setHere.get(pool))) { // nor what another session set: the host did
             beforeLeases.remove(pool);
         }
     }

@@ -3,12 +3,20 @@ package net.adocd.agent.session;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Set;
 import java.util.stream.Collectors;
 
 /** One call into RocksDB, as the contract's Change. */
 public sealed interface Change {
     /** DB::SetOptions. */
-    record Family(String columnFamily, Map<String, String> options) implements Change { }
+    record Family(String columnFamily, Map<String, String> options) implements Change {
+        /** Returns the change without some of its options. */
+        Family without(Set<String> names) {
+            Map<String, String> rest = new LinkedHashMap<>(options);
+            rest.keySet().removeAll(names);
+            return new Family(columnFamily, rest);
+        }
+    }
 
     /** DB::SetDBOptions. */
     record Database(Map<String, String> options) implements Change { }

@@ -38,8 +38,8 @@ public interface Database {
     /** Polls what must be watched between snapshots; on the sampling thread, ten times a second. */
     void look() throws DatabaseClosedException;
 
-    /** Returns a column family's integer property, null where it cannot be read. */
-    Long propertyValue(String columnFamily, String name) throws DatabaseClosedException;
+    /** Returns an integer property of the column family of this name and id, null where it cannot be read. */
+    Long propertyValue(String columnFamily, int id, String name) throws DatabaseClosedException;
 
     /** Returns what a change must not be made before, in words that follow "Not executed:"; null if nothing. */
     String obstacle(Change change);
@@ -47,6 +47,9 @@ public interface Database {
     /** Makes one call into RocksDB; returns RocksDB's words if it fails, else null. */
     String call(Change change) throws DatabaseClosedException;
 
-    /** Releases the database. Of {@code changed}, what outlives the database is set back to its original. */
+    /**
+     * Releases the database. Of {@code changed}, what outlives the database and is still as it was last set is set back
+     * to its original.
+     */
     void end(Collection<OptionName> changed, OptionState originals);
 }

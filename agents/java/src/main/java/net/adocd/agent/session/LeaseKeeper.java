@@ -227,8 +227,8 @@ final class LeaseKeeper {
             } else {
                 news.awaitNanos((long) (forS * 1e9));
             }
-        } catch (InterruptedException stop) {
-            closed = true;
+        } catch (InterruptedException notOurs) { // we end it by close(): see AgentThread.pause
+            return;
         }
     }
 
@@ -270,13 +270,17 @@ final class LeaseKeeper {
         }
     }
 
-    /** Executes a step if it is still due; false if it has to wait. */
+    /**
+     * Executes a step if it is still due; false if it is not, or has to wait. The wait for {@code executing} can be
+     * long: meanwhile there may be a new lease or plan, and what the step's condition is about may have changed.
+     */
     private boolean restoreStep(PlanStep step) throws DatabaseClosedException {
         executing.lock();
         try {
-            if (locked(() -> machine.isDue(step))) {
-                book(step, subject.undo(step.change()));
+            if (locked(this::dueStep) != step) {
+                return false;
             }
+            book(step, subject.undo(step.change()));
             return true;
         } catch (NotNowException waiting) {
             locked(() -> {

@@ -34,8 +34,8 @@ public final class Session implements LeaseKeeper.Subject {
     /** Options whose call failed, or whose value is not read back: it may be in use all the same. */
     private final Set<OptionName> unsure = new HashSet<>();
     private final OptionState originals;
-    /** The ids of the column families that the restore plan is about; guarded by {@code executing}. */
-    private Map<String, Integer> planned = Map.of();
+    /** The ids of the column families that the restore plan is about; written under {@code executing}. */
+    private volatile Map<String, Integer> planned = Map.of();
     private volatile boolean closed;
 
     /**
@@ -238,9 +238,13 @@ public final class Session implements LeaseKeeper.Subject {
         return steps;
     }
 
-    /** {@code obstacle} tells what a change has to wait for that was not made; else null. */
+    /** What came of a change; {@code hindrance} is null unless it must not be made. */
     private record Executed(
-            String outcome, double elapsedS, String error, Map<String, String> readBack, String obstacle) {
+            String outcome, double elapsedS, String error, Map<String, String> readBack, Hindrance hindrance) {
+        boolean hasToWait() {
+            return hindrance != null && hindrance.passes();
+        }
+
         Map<String, Object> asJson() {
             Map<String, Object> written = new LinkedHashMap<>();
             written.put("outcome", outcome);
@@ -249,13 +253,21 @@ public final class Session implements LeaseKeeper.Subject {
             written.put("read_back", readBack);
             return written;
         }
+
+        /** Adds what came of the tries before, with more options. */
+        Executed after(Executed earlier) {
+            Map<String, String> values = new LinkedHashMap<>(earlier.readBack);
+            values.putAll(readBack);
+            String errors = error == null ? earlier.error : earlier.error + " " + error;
+            return new Executed("error", earlier.elapsedS + elapsedS, errors, values, hindrance);
+        }
     }
 
     private static Map<String, Object> failed(String error) {
         return new Executed("error", 0.0, error, Map.of(), null).asJson();
     }
 
-    /** Makes one call, unless every value is already in force or it must not be made now, and reads back the result. */
+    /** Makes one call, unless every value is already in force or it must not be made, and reads back the result. */
     private Executed execute(Change change, boolean repeat) throws DatabaseClosedException {
         if (isClosed()) {
             throw new DatabaseClosedException();
@@ -264,10 +276,10 @@ public final class Session implements LeaseKeeper.Subject {
         OptionState before = current(true);
         Map<OptionName, String> targets = change.wanted();
         boolean there = !repeat && isThere(targets, before);
-        String obstacle = there ? null : database.obstacle(change);
-        String error = obstacle == null ? null : "Not executed: " + obstacle + ".";
+        Hindrance hindrance = there ? null : findHindrance(change, before);
+        String error = hindrance == null ? null : "Not executed: " + hindrance.why() + ".";
         OptionState after = before;
-        if (!there && obstacle == null) {
+        if (!there && hindrance == null) {
             synchronized (lock) {
                 leased.addAll(targets.keySet());
                 unsure.addAll(targets.keySet());
@@ -277,7 +289,34 @@ public final class Session implements LeaseKeeper.Subject {
             forgetDoubts(error == null ? targets : Map.of(), after);
         }
         String outcome = there ? "unchanged" : error == null ? "applied" : "error";
-        return new Executed(outcome, clock.getAsDouble() - startedS, error, after.readBack(change), obstacle);
+        return new Executed(outcome, clock.getAsDouble() - startedS, error, after.readBack(change), hindrance);
+    }
+
+    private Hindrance findHindrance(Change change, OptionState current) {
+        Hindrance conflict = OptionOrder.findConflict(change, current);
+        if (conflict != null) {
+            return conflict;
+        }
+        String obstacle = database.obstacle(change);
+        return obstacle == null ? null : new Hindrance(obstacle, Set.of());
+    }
+
+    /** Executes a step of a restore; where options do not go together, the rest of it, and that is an error. */
+    private Executed executeWhatFits(Change change) throws DatabaseClosedException {
+        Executed done = execute(change, false);
+        Change rest = change;
+        while (done.hindrance != null && !done.hasToWait() && rest instanceof Change.Family family) {
+            rest = family.without(done.hindrance.atOdds());
+            if (rest.wanted().isEmpty()) {
+                return done;
+            }
+            Executed next = execute(rest, false);
+            if (next.hasToWait()) { // then the whole step is tried again
+                return next;
+            }
+            done = next.after(done);
+        }
+        return done;
     }
 
     private boolean isThere(Map<OptionName, String> targets, OptionState current) {
@@ -317,9 +356,11 @@ public final class Session implements LeaseKeeper.Subject {
 
     // --- what the keeper needs --------------------------------------------------------------------------------
 
+    /** Null if the plan was about another column family of that name, which was dropped. */
     @Override
     public Long propertyValue(String columnFamily, String property) throws DatabaseClosedException {
-        return database.propertyValue(columnFamily, property);
+        Integer id = planned.get(columnFamily);
+        return id == null ? null : database.propertyValue(columnFamily, id, property);
     }
 
     /** An option back at its original counts as the host's own again. */
@@ -332,9 +373,9 @@ public final class Session implements LeaseKeeper.Subject {
                 return "Column family " + where + " is gone.";
             }
         }
-        Executed step = execute(change, false);
-        if (step.obstacle != null) {
-            throw new NotNowException(step.obstacle);
+        Executed step = executeWhatFits(change);
+        if (step.hasToWait()) {
+            throw new NotNowException(step.hindrance.why());
         }
         synchronized (lock) {
             for (OptionName each : change.wanted().keySet()) {

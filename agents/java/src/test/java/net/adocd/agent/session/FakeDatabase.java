@@ -7,18 +7,24 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 
-/** A database with one live option and the column families "default" and "more". */
+/** A database with some live options and the column families "default" and "more". */
 final class FakeDatabase implements Database {
     static final String OPTION = "write_buffer_size";
+    static final String TRIGGER = "level0_file_num_compaction_trigger";
+    static final String SLOWDOWN = "level0_slowdown_writes_trigger";
+    private static final Map<String, OptionKind> KINDS =
+        Map.of(OPTION, OptionKind.SIZE, TRIGGER, OptionKind.INT, SLOWDOWN, OptionKind.FILES);
 
     /** What the OPTIONS file has. */
     final OptionState file = new OptionState();
-    /** What was called, "FAMILY=VALUE" each. */
+    /** What was called, "FAMILY=VALUES" each. */
     final List<String> calls = new ArrayList<>();
     /** Whether a change gets into the OPTIONS file. */
     volatile boolean writesOptions = true;
     /** What changes have to wait for. */
     volatile String obstacle;
+    /** Every property of every column family. */
+    volatile long property;
     private int lastId;
 
     FakeDatabase(String value) {
@@ -28,7 +34,7 @@ final class FakeDatabase implements Database {
 
     /** Creates a column family, in the place of one of that name if there is one. */
     synchronized void create(String family, String value) {
-        file.columnFamilies.put(family, new TreeMap<>(Map.of(OPTION, value)));
+        file.columnFamilies.put(family, new TreeMap<>(Map.of(OPTION, value, TRIGGER, "4", SLOWDOWN, "20")));
         file.familyIds.put(family, lastId++);
     }
 
@@ -49,7 +55,7 @@ final class FakeDatabase implements Database {
 
     @Override
     public Catalogue catalogue() {
-        return new Catalogue(Map.of(OPTION, OptionKind.SIZE), Map.of(),
+        return new Catalogue(KINDS, Map.of(),
             Map.of("column_family", Set.of(), "database", Set.of()), Map.of());
     }
 
@@ -60,7 +66,7 @@ final class FakeDatabase implements Database {
 
     @Override
     public Capabilities capabilities() {
-        return new Capabilities(Set.of(OPTION), Set.of(), false, List.of(), "none");
+        return new Capabilities(KINDS.keySet(), Set.of(), false, List.of(), "none");
     }
 
     @Override
@@ -90,8 +96,8 @@ final class FakeDatabase implements Database {
     public void look() { }
 
     @Override
-    public Long propertyValue(String columnFamily, String name) {
-        return 0L;
+    public synchronized Long propertyValue(String columnFamily, int id, String name) {
+        return file.familyIds.get(columnFamily) == id ? property : null;
     }
 
     @Override
@@ -102,7 +108,7 @@ final class FakeDatabase implements Database {
     @Override
     public synchronized String call(Change change) {
         Change.Family family = (Change.Family) change;
-        calls.add(family.columnFamily() + "=" + family.options().get(OPTION));
+        calls.add(family.columnFamily() + "=" + String.join(",", family.options().values()));
         if (writesOptions) {
             file.columnFamilies.get(family.columnFamily()).putAll(family.options());
         }

@@ -2,8 +2,10 @@ package net.adocd.agent.session;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
@@ -64,7 +66,7 @@ class SessionTest {
         change("more", "8", "64");
         database.create("more", "32");
         Map<?, ?> originals = (Map<?, ?>) session.originalsJson().get("column_families");
-        assertEquals(Map.of(FakeDatabase.OPTION, "32"), originals.get("more"));
+        assertEquals("32", ((Map<?, ?>) originals.get("more")).get(FakeDatabase.OPTION));
         restore();
         assertEquals(List.of("more=8"), database.calls, "the plan was not about this one");
     }
@@ -80,5 +82,58 @@ class SessionTest {
         assertEquals(List.of("default=8"), database.calls);
         database.obstacle = null;
         restore();
+    }
+
+    private static Change triggers(String... values) {
+        Map<String, String> options = new LinkedHashMap<>();
+        for (int i = 0; i < values.length; i += 2) {
+            options.put(values[i], values[i + 1]);
+        }
+        return new Change.Family("default", options);
+    }
+
+    private Map<?, ?> change(Change change, Change undo) throws DatabaseClosedException {
+        long epoch = (Long) session.hold("a", 60, null).get("epoch");
+        List<PlanStep> plan = List.of(new PlanStep(undo, null));
+        ChangeRequest request = new ChangeRequest("a", epoch, List.of(change), plan, false);
+        return (Map<?, ?>) ((List<?>) session.change(request).get("steps")).get(0);
+    }
+
+    @Test
+    void valuesThatDoNotGoTogetherAreNotSet() throws DatabaseClosedException {
+        Change undo = triggers(FakeDatabase.TRIGGER, "4", FakeDatabase.SLOWDOWN, "20");
+        assertEquals("Not executed: level0_file_num_compaction_trigger would be 21 and level0_slowdown_writes_trigger"
+            + " 20, and the first must not be greater, or RocksDB slows writes down before a compaction is due.",
+            change(triggers(FakeDatabase.TRIGGER, "21"), undo).get("error"));
+        assertEquals("error", change(triggers(FakeDatabase.SLOWDOWN, "3"), undo).get("outcome"));
+        assertEquals(List.of(), database.calls);
+        assertEquals("applied",
+            change(triggers(FakeDatabase.TRIGGER, "30", FakeDatabase.SLOWDOWN, "30"), undo).get("outcome"));
+    }
+
+    @Test
+    void aRestoreSetsWhatGoesTogether() throws DatabaseClosedException, InterruptedException {
+        change(triggers(FakeDatabase.SLOWDOWN, "40", FakeDatabase.OPTION, "8"),
+            triggers(FakeDatabase.SLOWDOWN, "20", FakeDatabase.OPTION, "64"));
+        Map<String, String> values = database.file.columnFamilies.get("default");
+        values.put(FakeDatabase.TRIGGER, "30"); // the host does
+        restore();
+        assertEquals(Map.of(FakeDatabase.OPTION, "64", FakeDatabase.SLOWDOWN, "40", FakeDatabase.TRIGGER, "30"), values);
+        List<?> errors = (List<?>) ((Map<?, ?>) session.release(null, null, true, true)).get("errors");
+        assertTrue(errors.get(0).toString().contains("would be 30 and level0_slowdown_writes_trigger 20"));
+        assertEquals("plan_incomplete", assertThrows(Refusal.class,
+            () -> change(triggers(FakeDatabase.OPTION, "8"), triggers(FakeDatabase.OPTION, "64"))).body().get("code"));
+    }
+
+    @Test
+    void aConditionIsThatOfTheColumnFamilyThatWasPlanned() throws DatabaseClosedException, InterruptedException {
+        session.hold("a", 60, null);
+        PlanStep.Condition when = new PlanStep.Condition("more", "p", 5);
+        session.change(new ChangeRequest("a", 1, List.of(set("default", "8")),
+            List.of(new PlanStep(set("default", "64"), when)), false));
+        database.property = 7;
+        database.create("more", "32");
+        restore();
+        assertEquals(List.of("default=8", "default=64"), database.calls, "the planned one is gone, as if it had none");
     }
 }

@@ -1,0 +1,45 @@
+"""Which code a run was made by: two runs are a pair only if it is the same one."""
+
+import functools
+import hashlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import adocd
+import adocd_bench
+from adocd.process import compiled, native
+from adocd.process.compiled import NativeError
+
+#: Hexadecimal digits of the hash: enough to tell two versions apart, and short enough for a table.
+_DIGITS = 12
+_BYTECODE = "__pycache__"
+
+
+@functools.cache
+def code_in_use() -> str | None:
+    """Hash the sources of adocd and the bench, and the agent library in use; None without an agent.
+
+    Once per process: what is edited later is not what this process runs.
+    """
+    try:
+        agent = native.find(compiled.rocksdb())
+    except NativeError:
+        return None
+    packages = [Path(package.__path__[0]) for package in (adocd, adocd_bench)]
+    return code_of(packages, agent)
+
+
+def code_of(packages: Sequence[Path], agent: Path) -> str:
+    """Hash every file of some packages by its path in them, and the agent library."""
+    total = hashlib.sha256()
+    for package in packages:
+        for file in _sources(package):
+            total.update(f"{package.name}/{file.relative_to(package)}\0".encode())
+            total.update(hashlib.sha256(file.read_bytes()).digest())
+    total.update(hashlib.sha256(agent.read_bytes()).digest())
+    return total.hexdigest()[:_DIGITS]
+
+
+def _sources(package: Path) -> Iterator[Path]:
+    """Give its files, without what Python compiled of them."""
+    return (file for file in sorted(package.rglob("*")) if file.is_file() and _BYTECODE not in file.parts)

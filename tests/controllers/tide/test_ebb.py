@@ -1,0 +1,80 @@
+"""The ebb where level 0 has a few files, and where no agent tells of compactions."""
+
+from __future__ import annotations
+
+from adocd.model.knob import MIB, Knob
+from adocd.model.values import of_family
+from tests.controllers.tide.test_law import GIB, MEMTABLE, Scene
+
+SOFT = of_family("default", "soft_pending_compaction_bytes_limit")
+BASE, TRIGGER = "max_bytes_for_level_base", "level0_file_num_compaction_trigger"
+
+
+def above_a_large_level_1() -> Scene:
+    """Five files at the ebb; with level 1 they are more than half of a soft limit of 8 GiB."""
+    scene = Scene()
+    scene.opened_with(SOFT, str(8 * GIB))
+    scene.flooded()
+    scene.ebbs(5, above=4 * GIB - 64 * MIB)
+    return scene
+
+
+def test_a_few_files_above_a_large_level_1_do_not_keep_the_base_level_for_ever() -> None:
+    """Five files are not due at a trigger of 8; with the owner's 4, level 0 and 1 would be due: more than 4 GiB."""
+    scene = above_a_large_level_1()
+    scene.writes(0)
+    scene.step(600)
+    assert scene.plant.now(BASE) == str(256 * MIB)
+    assert scene.plant.now(TRIGGER) == "4", "nothing is pending, so level 0 is merged"
+    scene.level0(0, above=256 * MIB)
+    scene.step(5)
+    assert scene.plant.values == scene.plant.originals
+
+
+def test_the_owners_trigger_waits_until_level_1_has_moved_down() -> None:
+    scene = above_a_large_level_1()
+    scene.plant.pending_bytes = 3 * GIB
+    scene.step(30)
+    assert (scene.plant.now(BASE), scene.plant.now(TRIGGER)) == (str(256 * MIB), "8")
+    scene.level0(5, above=2 * GIB)
+    scene.plant.pending_bytes = 2 * GIB
+    assert scene.step()[1] == {Knob.LEVEL0_TRIGGER: 4}, "the two together are less than 4 GiB now"
+
+
+def test_what_is_pending_and_does_not_become_less_keeps_no_trigger() -> None:
+    scene = above_a_large_level_1()
+    scene.plant.pending_bytes = 3 * GIB
+    scene.step(120)
+    assert scene.plant.now(TRIGGER) == "4"
+
+
+def test_where_no_compactions_are_told_of_any_that_runs_may_be_a_merge() -> None:
+    scene = Scene()
+    scene.flooded()
+    scene.ebbs(60)
+    scene.background(60, 140)
+    rule, found = scene.step(60)
+    assert rule == "tide.ebb"
+    assert Knob.LEVEL0_TRIGGER not in found
+    scene.background(0, 0, running=0)
+    assert scene.step()[1] == {Knob.LEVEL0_TRIGGER: 8}
+
+
+def test_where_no_compactions_are_told_of_they_keep_the_gate_for_ten_minutes() -> None:
+    scene = Scene()
+    scene.flooded()
+    scene.ebbs(60)
+    scene.background(60, 140)
+    scene.step(500)
+    assert scene.plant.now(TRIGGER) == "100"
+    scene.step(150)
+    assert scene.plant.now(TRIGGER) == "8"
+
+
+def test_the_base_level_of_a_small_flood_comes_back_with_the_trigger() -> None:
+    """As ever: what level 1 holds is far below half of the soft limit."""
+    scene = Scene()
+    scene.flooded()
+    scene.ebbs(7, above=20 * MEMTABLE)
+    scene.step(15)
+    assert (scene.plant.now(BASE), scene.plant.now(TRIGGER)) == (str(256 * MIB), "4")

@@ -1,0 +1,88 @@
+"""The dialog that sets a policy: what would change is shown only of what is in its fields."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from nicegui import ui
+from nicegui.client import Client
+
+from adocd.api.web.page.actions.policy import PolicyDialog
+from adocd.api.web.page.room import Room
+from tests.page.laid_out import laid_out
+
+LAW = {
+    "summary": "a law", "needs": "nothing", "parameters": {"threads_max": 20, "tune": True}, "limits": {},
+}  # fmt: skip
+ANSWERS: dict[str, Any] = {
+    "/v1/controllers": {"controllers": [LAW | {"name": "adoc"}, LAW | {"name": "two"}]},
+    "/v1/targets/t1/policy": {
+        "controller": "adoc", "parameters": {}, "dry_run": False,
+        "shaping": dict.fromkeys(("step_factor", "pacing_s", "refractory_s", "judge_s"), 0.0),
+    },
+}  # fmt: skip
+
+
+class Actions:
+    """Asks a daemon that would change one parameter; `meanwhile` happens before it answers."""
+
+    def __init__(self) -> None:
+        self.meanwhile: Any = None
+
+    async def read(self, path: str) -> tuple[dict[str, str], Any]:
+        """Answer."""
+        return {}, ANSWERS[path]
+
+    async def do(self, *_: object) -> Any:
+        """Say what would change."""
+        await asyncio.sleep(0)
+        if self.meanwhile is not None:
+            self.meanwhile()
+        return {"refused": None, "changes": [{"field": "parameters.threads_max", "now": 4, "wanted": 8}]}
+
+
+async def opened() -> tuple[PolicyDialog, Any]:
+    async def nothing(path: str) -> tuple[int, bytes]:
+        return 404, b"{}"
+
+    actions: Any = Actions()
+    dialog = PolicyDialog(Room("t1", nothing), actions)
+    await dialog.open()
+    await dialog._preview()
+    return dialog, actions
+
+
+@pytest.mark.parametrize("field", ["threads_max", "tune", "law", "dry run", "pacing_s"])
+def test_any_edit_hides_what_would_change(field: str) -> None:
+    async def body(client: Client) -> None:
+        dialog, _ = await opened()
+        assert dialog._difference.visible
+        assert dialog._difference.text == "parameters.threads_max: 4 → 8"
+        fields: dict[str, tuple[Any, Any]] = {
+            "threads_max": (dialog._typed["threads_max"], "9"),
+            "tune": (dialog._typed["tune"], "false"),
+            "law": (dialog._law, "two"),
+            "dry run": (dialog._dry_run, True),
+            "pacing_s": (dialog._shaping["pacing_s"], 5.0),
+        }
+        edited, value = fields[field]
+        edited.set_value(value)
+        assert not dialog._difference.visible
+        await dialog._preview()
+        assert dialog._difference.visible
+
+    laid_out(body)
+
+
+def test_what_was_asked_before_an_edit_is_not_shown_after_it() -> None:
+    async def body(client: Client) -> None:
+        dialog, actions = await opened()
+        typed = dialog._typed["threads_max"]
+        assert isinstance(typed, ui.input)
+        actions.meanwhile = lambda: typed.set_value("9")
+        await dialog._preview()
+        assert not dialog._difference.visible
+
+    laid_out(body)
