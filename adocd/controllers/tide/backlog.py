@@ -1,5 +1,6 @@
 """How much level 0 may hold in a flood, how the base level comes down again, and what is still owed and merged."""
 
+import math
 from collections.abc import Callable, Set
 from dataclasses import dataclass, replace
 from typing import Self
@@ -7,6 +8,7 @@ from typing import Self
 from adocd.controllers.tide.learned import NEARLY_ALL
 from adocd.controllers.tide.parameters import TideParameters
 from adocd.model.knob import Knob
+from adocd.model.level0 import few_files
 from adocd.model.levels import LevelTargets
 from adocd.model.options import LEVEL_COMPACTION
 from adocd.model.reading import owners_value
@@ -254,6 +256,24 @@ def _opens(cf: ColumnFamilySample, sample: Sample, files: int, size: int) -> int
     if not is_too_much(half * size) or is_too_much(least * size):
         return half
     return _bisected(least * size, half * size, is_too_much) // size
+
+
+def opened_for(room: float, cf: ColumnFamilySample, sample: Sample, bound: Bound, *, is_merging: bool) -> Bound:
+    """Return the bound with the gate at as few files as the device can merge beside the clients.
+
+    With each byte of level 0, a merge may write `room` bytes of the base level again. The gate that is in force stays
+    where that is as good, because each change is a SetOptions call, and while a merge runs: RocksDB would merge the
+    files that came since within level 0.
+    """
+    if cf.level_bytes is None or not bound.file_bytes:
+        return bound
+    trigger, slowdown = (
+        owners_value(knob, sample, cf.name) or 0 for knob in (Knob.LEVEL0_TRIGGER, Knob.LEVEL0_SLOWDOWN)
+    )
+    least, now = few_files(trigger, slowdown or 2 * trigger), cf.options.level0_file_num_compaction_trigger
+    opens = max(least, math.ceil(base_level_bytes(cf, sample) / room / bound.file_bytes))
+    is_near = max(least, opens / _BOUND_STEP) <= now <= opens * _BOUND_STEP
+    return replace(bound, opens=min(bound.opens, now if is_near or (is_merging and now > opens) else opens))
 
 
 def is_raised(cf: ColumnFamilySample, sample: Sample) -> bool:

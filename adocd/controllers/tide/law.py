@@ -37,6 +37,14 @@ A file is a memtable times a, or the mean of level 0's files if that is more, or
 space is that from before the merge that runs, because what the merge reads goes when it ends. The gate opens below half
 of the bound where level 0, once it is due, would make more pending than the soft limit.
 
+It also opens below that where clients leave the device room. Once nobody has waited for half a minute, what they write,
+w bytes/s, is what they want. A device that they do not fill would only collect debt behind a shut gate, so level 0 is
+merged, by the owner's threads, as soon as the merge fits beside them:
+
+    w a (2 + L1 / L0) <= 0.8 device      a flush, and a merge that writes L1 / L0 bytes of level 1 again
+
+Where somebody waits, reads or has neighbours that want the device, this does not apply.
+
 The bound is RocksDB's stop trigger meanwhile, unless the owner's is higher. Where it falls below what level 0 holds,
 the stop in force waits for the merge. The owner's slowdown and stop are never lowered. Where an operator has pinned one
 of level 0's limits below the gate, gate and base level are the owner's; a slowdown or stop that is pinned higher bounds
@@ -96,11 +104,11 @@ from typing import ClassVar
 from adocd.controllers.admitted import FLOOR_BYTES_PER_S, HeldRate, owners_rate, released
 from adocd.controllers.base import Controller, Needs, Parameters
 from adocd.controllers.settings import not_there_yet
-from adocd.controllers.tide.backlog import NO_BOUND, Debt, DiskFacts, Level0Bounds, Merges, is_raised
+from adocd.controllers.tide.backlog import NO_BOUND, Debt, DiskFacts, Level0Bounds, Merges, is_raised, opened_for
 from adocd.controllers.tide.family import is_behind, is_governed, is_held, is_pinned
 from adocd.controllers.tide.gate import Level0Gate, ebbing
 from adocd.controllers.tide.judged import JudgedFloods
-from adocd.controllers.tide.learned import KnownSizes, Learned
+from adocd.controllers.tide.learned import Demand, KnownSizes, Learned
 from adocd.controllers.tide.memory import flood_memtables, owners_memtables, spare_bytes
 from adocd.controllers.tide.parameters import TideParameters
 from adocd.controllers.tide.regime import ADMITS, IN_FLOOD, MAY_END, REASONS, Regime
@@ -115,6 +123,8 @@ from adocd.model.sample import ColumnFamilySample, Sample
 #: Clients are at the ebb below this share of their peak, or of the device, for so long; or below this one for longer.
 _EBB_OF_CLIENTS, _EBB_OF_DEVICE, _EBB_S = 1 / 10, 1 / 8, 5.0
 _SLACK_OF_DEVICE, _SLACK_S = 1 / 6, 60.0
+#: Of the device, what clients and merges beside them may take together; the rest is for peaks.
+_DEMAND_SHARE = 0.8
 _OF_FAMILY = (
     Knob.MEMTABLE_SIZE,
     Knob.MEMTABLE_NUMBER,
@@ -158,7 +168,7 @@ class Tide(Controller):
         #: Those, of all column families, that were written in this flood.
         self._written: set[str] = set()
         self._quiet_s = self._slack_s = 0.0
-        self._debt = Debt()
+        self._debt, self._demand = Debt(), Demand()
         self._is_read = False
         #: Of the memory budget, what each of them may take beyond the owner's, in bytes.
         self._spare_bytes = 0
@@ -173,6 +183,7 @@ class Tide(Controller):
             return None
         sample = self._sizes.filled(sample)
         self._learned.observe(sample)
+        self._demand.observe(sample)
         self._merges.observe(sample)
         self._is_read = self._learned.reads_matter(self._parameters.reads_share)
         was, self._regime = self._regime, self._next(sample)
@@ -203,7 +214,7 @@ class Tide(Controller):
         self._pressed.clear()
         self._written.clear()
         self._quiet_s = self._slack_s = 0.0
-        self._debt = Debt()
+        self._debt, self._demand = Debt(), Demand()
 
     # -- regimes
 
@@ -306,7 +317,20 @@ class Tide(Controller):
         bound = self._bounds.of.get(cf.name, NO_BOUND)
         if cf.name not in self._pressed and not self._is_read:
             return Level0Gate.put_off(cf, sample, bound)
+        if room := self._room(sample):
+            bound = opened_for(room, cf, sample, bound, is_merging=self._merges.are_in(cf.name))
         return Level0Gate.in_flood(cf, sample, bound, is_read=self._is_read)
+
+    def _room(self, sample: Sample) -> float:
+        """Return the bytes of the base level that a merge may write for each of level 0, to fit beside the clients.
+
+        0 where that does not fit, is not known, or is left to whoever reads or to neighbours.
+        """
+        demand, is_scarce = self._demand.bytes_per_s, sample.allowance is not None and sample.allowance.is_scarce
+        if demand is None or self._is_read or is_scarce:
+            return 0.0
+        device = (self._device(sample) or 0.0) / self._learned.kept
+        return max(0.0, _DEMAND_SHARE * device / max(1.0, demand, self._learned.writes) - 2)
 
     # -- values
 
@@ -330,7 +354,9 @@ class Tide(Controller):
         slots, width = 1, 1
         if not self._is_read:
             slots = 1 if self._regime is Regime.EBB else min(p.flush_slots, allowed or p.flush_slots)
-            width = min(p.subcompactions, allowed or p.subcompactions)
+            # Where merges fit beside the clients, wide ones would only take the device from their flushes.
+            has_room = self._regime in ADMITS and self._room(sample) > 0
+            width = 1 if has_room else min(p.subcompactions, allowed or p.subcompactions)
         # What the owner had is not known everywhere, and what cannot be given back is not taken.
         if (jobs := owners_value(Knob.BACKGROUND_JOBS, sample)) is not None:
             most = sample.background_jobs_max or 4 * slots

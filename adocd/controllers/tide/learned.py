@@ -23,6 +23,8 @@ _SPAN_BYTES, _SPAN_HELD, _SPAN_SHARE, _KEPT_FLUSHED_LEAST = 1 << 30, 1 / 16, 1 /
 NEARLY_ALL = 0.9
 #: Sizes of levels that are not reported stay known for so long, in s.
 _SIZES_FOR_S = 60.0
+#: What clients write is what they want when nobody has waited for so long, in s; and it is a mean over as long.
+_UNHELD_S = 30.0
 
 
 @dataclass(slots=True)
@@ -77,6 +79,29 @@ class KeptShare:
         self.share = self.share + (now - self.share) * _SPAN_SHARE if self._is_known else now
         self._is_known = True
         self._written, self._flushed, self._held = 0.0, 0.0, held
+
+
+class Demand:
+    """What clients want to write in a flood: that is known while nobody waits."""
+
+    def __init__(self) -> None:
+        self._writes = Mean(_UNHELD_S)
+        #: Since somebody waited, in s.
+        self._unheld_s = 0.0
+
+    @property
+    def bytes_per_s(self) -> float | None:
+        """What clients write; None before the flood is half a minute old, and if somebody waited in the last half."""
+        return self._writes.value if self._unheld_s >= _UNHELD_S else None
+
+    def observe(self, sample: Sample) -> None:
+        """Take in a window."""
+        stalls = any(any(cf.stall_counts.values()) for cf in sample.column_families)
+        if stalls or sample.condition != "normal" or sample.stalled_fraction:
+            self._writes, self._unheld_s = Mean(_UNHELD_S), 0.0
+        elif sample.written_bytes_per_s is not None:
+            self._writes.add(sample.written_bytes_per_s, sample.interval_s)
+            self._unheld_s += sample.interval_s
 
 
 class KnownSizes:

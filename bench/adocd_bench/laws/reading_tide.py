@@ -14,8 +14,11 @@ _READS = ("rocksdb.number.keys.read", "rocksdb.number.multiget.keys.read", "rock
 
 
 def tide(windows: Sequence[Sample], _given: Given) -> Iterator[WantedSettings]:
-    """Take four memtables of 128 MiB and wide merges in a flood; keep them until all is paid at the ebb."""
-    mean, peak, device, both, quiet_s = -1.0, 0.0, 0.0, -1.0, 0.0
+    """Take four memtables of 128 MiB and wide merges in a flood; keep them until all is paid at the ebb.
+
+    Merges are narrow in a flood while nobody has waited for half a minute.
+    """
+    mean, peak, device, both, quiet_s, met_s = -1.0, 0.0, 0.0, -1.0, 0.0, 0.0
     regime = "calm"
     for sample in windows:
         (cf,) = sample.column_families
@@ -28,6 +31,8 @@ def tide(windows: Sequence[Sample], _given: Given) -> Iterator[WantedSettings]:
         device = max(device, both)
         held = cf.immutable_memtables > 1 or any(cf.stall_counts.values())
         pressed = held or cf.l0_files >= 8
+        waited = sample.condition != "normal" or sample.stalled_fraction or any(cf.stall_counts.values())
+        met_s = 0.0 if waited or regime == "calm" else met_s + t
         quiet_s = 0.0 if held or regime == "calm" or mean > max(peak / 10, device / 8) else quiet_s + t
         if regime == "calm":
             regime = "flood" if pressed else "calm"
@@ -35,7 +40,7 @@ def tide(windows: Sequence[Sample], _given: Given) -> Iterator[WantedSettings]:
             regime = "calm" if _is_paid(cf) else "ebb"
         else:
             regime = "flood"
-        yield _needed(sample, cf, regime)
+        yield _needed(sample, cf, "met" if regime == "flood" and met_s >= 30 else regime)
 
 
 def _is_paid(cf: ColumnFamilySample) -> bool:
@@ -49,6 +54,7 @@ def _needed(sample: Sample, cf: ColumnFamilySample, regime: str) -> WantedSettin
     ours = {
         "calm": (2, 1, 64 * MIB, 2),
         "flood": (4 if reads else 12, 4, 128 * MIB, 4),
+        "met": (4 if reads else 12, 1, 128 * MIB, 4),
         "ebb": (4, 4, cf.options.write_buffer_size_bytes, cf.options.max_write_buffer_number),
     }
     jobs, width, size, number = ours[regime]

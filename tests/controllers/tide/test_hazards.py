@@ -192,7 +192,7 @@ def test_a_flood_ends_where_clients_write_little_for_the_device() -> None:
     scene.flooded()
     scene.plant.immutable_memtables = 0
     scene.level0(3)
-    assert scene.step(50) == ("", {})
+    assert scene.step(50) == ("tide.flood", {Knob.SUBCOMPACTIONS: 1})
     scene.step(30)
     assert scene.plant.values == scene.plant.originals
 
