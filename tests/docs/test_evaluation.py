@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from statistics import median
 
@@ -105,6 +106,22 @@ def test_which_runs_have_the_floor_of_an_older_tide(results: Mapping[str, FoundR
     assert set(shares.values()) == {"0 %"}
     assert "and in none in `tide-cap-13`, `tide-cap-210` and `reads-cap-210`. `trace-cap-5` and" in page
     assert "`trace-cap-5` and `peaks-100-cap-5` were made anew after this" in page
+
+
+def test_that_tides_last_change_has_no_effect_on_five_minutes(results: Mapping[str, FoundResults]) -> None:
+    page = " ".join((REPOSITORY / "docs" / "evaluation.md").read_text().split())
+    kept = [run for run in results["flood-cap-13"].runs if run.scheme.name == "tide"]
+    assert len(kept) == 5
+    apart_s = []
+    for run in kept:
+        begins_s = next(each.at_s for each in run.decisions if each.rule == "tide.flood")
+        waits = [each.at_s for each in run.samples if each.condition != "normal" or each.stalled_fraction]
+        apart_s += [
+            later - sooner
+            for sooner, later in pairwise([begins_s, *(at_s for at_s in waits if begins_s < at_s < run.measured_s)])
+        ]
+    assert 2 < max(apart_s) < 3
+    assert "in `flood-cap-13` somebody waited in every 3 s of it" in page
 
 
 def test_what_the_page_says_of_the_newer_blocks() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from statistics import median
 
 import pytest
 from adocd_bench.evaluation.raw import RawRun
@@ -52,6 +53,12 @@ TRACE = {
     "| `tide`, in the trace |": "tide",
     "| RocksDB's own auto-tuned limiter, in the trace |": "auto-tuned",
     "| `silk`, in the trace |": "silk",
+}
+STEADY = {
+    "| `tide`, at 95 % |": "tide",
+    "| no law, the memtables of `tide`, at 95 % |": "default-with-tide-memory",
+    "| no law, the memtables of `adoc`, at 95 % |": "default-with-adoc-memory",
+    "| `adoc`, at 95 % |": "adoc",
 }
 READS = {
     "| `tide`, beside readers |": "tide",
@@ -176,6 +183,47 @@ def test_what_the_defaults_do_in_the_peaks() -> None:
     assert f"In time, the defaults did {done} % of what arrived; p99.9 was {listed(late_s, '.0f')} s" in WORDS
     done, late_s = arrived("trace-cap-5", "default")
     assert f"Here the defaults did {done} % of what arrived in time; p99.9 was {listed(late_s, '.0f')} s" in WORDS
+
+
+@pytest.mark.parametrize("row", STEADY)
+def test_what_a_law_does_at_95_percent(row: str) -> None:
+    kept = raw_runs("two-phase-cap-13")
+    late_ms = listed([1000 * late_s for late_s in arrived("two-phase-cap-13", STEADY[row])[1]], ",.0f")
+    ratios = listed(to_default(kept, STEADY[row], measured(LATEST)), ".4f")
+    paid = paid_pairs("two-phase-cap-13", "cap-13", STEADY[row], "with_drain_per_s")
+    assert f"{row} {late_ms} ms | {ratios} | {paid} |\n" in PAGE
+
+
+def test_what_95_percent_shows() -> None:
+    kept = raw_runs("two-phase-cap-13")
+    (offered_per_s,) = {run.workload.offered_per_s for run in kept}
+    assert f"under the defaults: {offered_per_s:,.0f} updates/s, for 300 s" in WORDS
+    late_s = listed(arrived("two-phase-cap-13", "default")[1], ".1f")
+    default = [figures(run) for run in kept if run.scheme.name == "default"]
+    waited = [100 * (each.waited_share or 0.0) for each in default]
+    assert (
+        f"p99.9 of the defaults was {late_s} s; writers waited for {min(waited):.0f} to {max(waited):.0f} % of" in WORDS
+    )
+    (block,) = summarised("two-phase-cap-13")
+    assert not block.weak
+    assert difference(block, LATEST, "tide", "default") == "less"
+    assert difference(block, LATEST, "tide", "default-with-tide-memory") == "not shown"
+    met = {
+        scheme: sum(ratio <= 0.1 for ratio in to_default(kept, scheme, measured(LATEST))) for scheme in STEADY.values()
+    }
+    assert met == {"tide": 5, "default-with-adoc-memory": 5, "default-with-tide-memory": 4, "adoc": 3}
+    assert "in each pair by `tide` and by the memtables of `adoc`, and in four of the five by those of `tide`" in WORDS
+    written = [
+        median(
+            each
+            for run in kept
+            if run.scheme.name == scheme and (each := figures(run).write_amplification_drained) is not None
+        )
+        for scheme in ("tide", "default")
+    ]
+    assert f"wrote {written[0]:.1f} times what the user wrote, the defaults {written[1]:.1f} times" in WORDS
+    acted = [figures(run).acted for run in kept if run.scheme.name == "tide"]
+    assert all(each.away_share("level0_compaction_trigger") > 0.9 for each in acted)
 
 
 def test_the_verdicts_on_the_trace() -> None:

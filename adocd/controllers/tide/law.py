@@ -437,6 +437,8 @@ class Tide(Controller):
         worst = max(flooded, key=lambda cf: (cf.l0_files, cf.immutable_memtables))
         device = "not learned yet" if self._learned.device is None else f"{exact_size(int(self._learned.device))}/s"
         reads = "reads matter" if self._is_read else "nobody reads"
+        if self._regime in ADMITS and self._room(sample) > 0:
+            reads += ", merges fit beside the clients"
         return (
             f"column family {worst.name}: {worst.l0_files} L0 files, {worst.immutable_memtables} immutable memtables; "
             f"device {device}, clients write {exact_size(int(self._learned.writes))}/s, {reads}"

@@ -103,6 +103,13 @@ def test_neither_readers_nor_neighbours_that_want_the_device_open_it_earlier() -
     assert trigger(scarce) == SHUT
 
 
+def test_a_decision_says_that_merges_fit_beside_the_clients() -> None:
+    scene = flooded()
+    decisions = [decision for _ in range(31) if (decision := scene.plant.step(scene.law)) is not None]
+    assert decisions[-1].signal.endswith("nobody reads, merges fit beside the clients")
+    assert not any("fit" in each.signal for each in decisions[:-1])
+
+
 def test_at_the_ebb_merges_are_wide() -> None:
     scene = flooded()
     scene.ebbs(60)
