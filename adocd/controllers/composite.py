@@ -1,9 +1,9 @@
 """Several laws at once, on knobs that do not affect each other."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import combinations, product
 
-from adocd.controllers.base import Controller
+from adocd.controllers.base import Controller, Needs
 from adocd.controllers.beside import as_if_alone, others_turn
 from adocd.model.decision import Decision
 from adocd.model.knob import Knob, contend
@@ -29,6 +29,14 @@ class Composite(Controller):
         self.period_s = max(part.period_s for part in self.parts)
         self.knobs = frozenset[Knob]().union(*(part.knobs for part in self.parts))
         self.optional_knobs = frozenset[Knob]().union(*(part.optional_knobs for part in self.parts))
+        self.needs = _all_needs([part.needs for part in self.parts])
+        #: The parameter has its law's name in front, as in a policy that names several laws.
+        self.switches = {  # type: ignore[misc]  # those of a composite depend on its parts
+            knob: f"{part.name}.{switch}"
+            for part in self.parts
+            for knob, switch in part.switches.items()
+            if knob in part.knobs
+        }
 
     def step(self, sample: Sample) -> Decision | None:
         """Ask every law and merge their decisions."""
@@ -68,3 +76,14 @@ def conflict(laws: Iterable[Controller]) -> str | None:
             way_out = f", or set {' or '.join(ways)}" if ways else ""
             return f"{one.name} and {other.name} cannot work together: {what}; leave one law out{way_out}"
     return None
+
+
+def _all_needs(needs: Sequence[Needs]) -> Needs:
+    """Return what several laws need together: where one of them cannot work, the policy cannot."""
+    return Needs(
+        tickers=tuple(dict.fromkeys(ticker for each in needs for ticker in each.tickers)),
+        events=tuple(dict.fromkeys(event for each in needs for event in each.events)),
+        level_bytes=any(each.level_bytes for each in needs),
+        background_rates=any(each.background_rates for each in needs),
+        level_compaction=any(each.level_compaction for each in needs),
+    )

@@ -24,9 +24,11 @@ own, so with a shared limiter d is too low. Newer RocksDB checks at each refill 
 runs in its own period. Not reachable: creating the limiter (it must exist at the open), its refill period and
 auto_tuned, neither of which has a getter. If the rate moves although the law has not moved it, auto_tuned is on or
 somebody else turns it: the law then stops and says so, and starts anew when the policy is set again. An operator's pin
-is neither case: the law declines while the pin lasts and starts anew by itself afterwards.
+is neither case: the law declines while the pin lasts and starts anew by itself afterwards. Nor is a rate that an
+earlier step found in force: the judge takes changes back to one (docs/safety.md).
 """
 
+from collections import deque
 from typing import ClassVar
 
 from pydantic import Field
@@ -44,6 +46,8 @@ _HIGH_WATERMARK_PCT = 90
 _ADJUST_PCT = 5
 _ALLOWED_RANGE = 20
 _MICROS = 1_000_000
+#: More steps than the longest trial of the judge has.
+_REMEMBERED = 4096
 
 
 class MimdParameters(Parameters):
@@ -75,6 +79,8 @@ class Mimd(Controller):
         self._moves_by_itself = False
         #: The rate before the first step, until that step has taken effect.
         self._begins_at: int | None = None
+        #: Rates that earlier steps found in force.
+        self._found: deque[int] = deque(maxlen=_REMEMBERED)
 
     def step(self, sample: Sample) -> Decision | None:
         """Tune the rate once, as GenericRateLimiter::Tune does."""
@@ -98,13 +104,14 @@ class Mimd(Controller):
             # A guard or a pin may have blocked the first step: then this is still the owner's rate, no base to tune on.
             self._begins_at = now if now != self._max // 2 else None
             return self._set(now, self._max // 2, "begin", "the first step", "RocksDB begins at half of the maximum")
-        if not self._expected[0] <= now <= self._expected[1]:
+        if not self._expected[0] <= now <= self._expected[1] and now not in self._found:
             self._moves_by_itself = True
             self.declined = (
                 f"the limiter's rate is {now} bytes/s, and nothing of ours set it: its auto_tuned is on, or somebody "
                 "else turns it; open the database without auto_tuned, and set the policy again"
             )
             return None
+        self._found.append(now)
         drains = (sample.ticker_increases or {}).get(DRAINS)
         return None if drains is None else self._tune(now, drains, sample.interval_s)
 

@@ -1,5 +1,6 @@
 """Laws of other packages, found by their entry points; a faulty one is reported in a sentence and raises nothing."""
 
+import itertools
 import math
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -65,14 +66,16 @@ def _what_is_wrong(law: Any, entry_point: EntryPoint) -> str | None:
     name = getattr(law, "name", None)
     if name != entry_point.name or not _NAME.fullmatch(entry_point.name):
         return f"{what} is named {name!r}: it must be the entry point's name, in small letters, digits and dashes"
-    return next((f"{what}.{attribute} {why}" for attribute, why in _wrong_attributes(law)), None)
+    wrong = itertools.chain(wrong_attributes(law), _wrong_model(law))
+    return next((f"{what}.{attribute} {why}" for attribute, why in wrong), None)
 
 
 def _is_law(law: object) -> bool:
     return isinstance(law, type) and issubclass(law, Controller)
 
 
-def _wrong_attributes(law: Any) -> Iterator[tuple[str, str]]:
+def wrong_attributes(law: Any) -> Iterator[tuple[str, str]]:
+    """Return each wrong attribute of a law's class, or of a law that was made, and what it must be."""
     for attribute in ("summary", "source"):
         if not isinstance(getattr(law, attribute, None), str):
             yield attribute, "must be text"
@@ -80,7 +83,7 @@ def _wrong_attributes(law: Any) -> Iterator[tuple[str, str]]:
     if isinstance(period_s, bool) or not isinstance(period_s, int | float) or not 0 < period_s < math.inf:
         yield "period_s", f"must be a time in seconds, not {period_s!r}"
     for attribute in ("knobs", "optional_knobs", "reads"):
-        if (why := wrong_knobs(getattr(law, attribute, None))) is not None:
+        if (why := _wrong_knobs(getattr(law, attribute, None))) is not None:
             yield attribute, why
     if not isinstance(law.wakes, frozenset) or not all(isinstance(kind, str) for kind in law.wakes):
         yield "wakes", "must be a frozenset of kinds of events"
@@ -88,6 +91,9 @@ def _wrong_attributes(law: Any) -> Iterator[tuple[str, str]]:
         yield "switches", "must say by knob which parameter takes it away"
     if not isinstance(law.needs, Needs):
         yield "needs", "must be an adocd.controllers.base.Needs"
+
+
+def _wrong_model(law: Any) -> Iterator[tuple[str, str]]:
     model = law.parameters_model
     if not (isinstance(model, type) and issubclass(model, Parameters)):
         yield "parameters_model", "must be a subclass of adocd.controllers.base.Parameters"
@@ -125,8 +131,7 @@ def _is_plain(default: object) -> bool:
     return default is None or isinstance(default, str) or (isinstance(default, int | float) and math.isfinite(default))
 
 
-def wrong_knobs(knobs: object) -> str | None:
-    """Say what is wrong with a law's knobs; None if nothing is."""
+def _wrong_knobs(knobs: object) -> str | None:
     if isinstance(knobs, frozenset) and all(isinstance(knob, Knob) for knob in knobs):
         return None
     return "must be a frozenset of adocd.model.knob.Knob"

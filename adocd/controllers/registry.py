@@ -183,12 +183,13 @@ def _create(name: str, given: Mapping[str, ParameterValue]) -> Controller:
     law = laws()[name] if name not in LAWS else LAWS[name]
     try:
         controller = law(law.parameters_model.model_validate(dict(given)))  # type: ignore[call-arg]  # each takes its own
+        wrong = next(plugins.wrong_attributes(controller), None)  # it may set them by its parameters
     except ValidationError as error:
         raise PolicyError(*(_sentence(law, each) for each in error.errors())) from None
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise PolicyError(f"{name} cannot be made: {plugins.in_words(error)}") from error
-    if (why := plugins.wrong_knobs(controller.knobs)) is not None:
-        raise PolicyError(f"{name} cannot be used: its knobs {why}")
+    if wrong is not None:
+        raise PolicyError(f"{name} cannot be used: its {' '.join(wrong)}")
     return controller
 
 

@@ -25,10 +25,11 @@ only at the end of each 10 s, to the means over them.
 
 Ours, as the thesis has no such thing: `hysteresis_pct` between off and on, against hovering at 50 % (3.3.7 names that
 as open); `dwell_s`, the least time in either state; bounds on L0 files, on the bytes in level 0 and on the time off,
-each of which switches compaction on whatever the load; `pending_bytes_max` where the thesis has no hard pending limit
-at all (in the simulator a load without valleys reached 447 GiB in two hours); and a staged return: when compaction is
-back on, the slowdown and stop triggers are both at the bound of L0 files, doubled until level 0 fits in half of it, and
-come down step by step as level 0 drains. The daemon's own guard bounds the same again (docs/safety.md).
+each of which switches compaction on whatever the load (level 0 of a column family whose owner has disabled compaction
+does not count); `pending_bytes_max` where the thesis has no hard pending limit at all (in the simulator a load without
+valleys reached 447 GiB in two hours); and a staged return: when compaction is back on, the slowdown and stop triggers
+are both at the bound of L0 files, doubled until level 0 fits in half of it, and come down step by step as level 0
+drains. The daemon's own guard bounds the same again (docs/safety.md).
 
 `residual` is the thesis's idea of section 5.2 in the only form that an outside limiter allows: the limiter is at the
 cap, and as RocksDB gives flushes priority, compactions get the rest. It is never cap minus flush, because one limiter
@@ -38,9 +39,9 @@ Assumes level compaction, one device for the database, and peaks that end: it de
 (a read searches every L0 file), where the load has no valleys (the bounds then force a compaction of all of level 0 at
 the worst time), and where memory is short. Departures: the thesis counts drains of the limiter by priority, which stock
 RocksDB does not split, so the law uses byte rates instead. Compaction rates are RocksDB's own where it has Statistics
-(`adocd exec --statistics tickers`). Flush rates, and all rates without Statistics, are computed from finished jobs (see
-probes/background.py): a window can be wrong by part of a job if no job of its kind has finished yet. The law switches
-all column families together.
+(`adocd exec --statistics tickers`). Flush rates, and all rates without Statistics, are computed from finished jobs
+(adocd.probes.job_bytes): a window can be wrong by part of a job if no job of its kind has finished yet. The law
+switches all column families together.
 Not reachable: cancelling a running compaction, which the thesis leaves open as well.
 """
 
@@ -52,7 +53,7 @@ from pydantic import Field
 from adocd.controllers.base import Controller, Needs, Parameters
 from adocd.controllers.settings import not_there_yet
 from adocd.model.decision import Decision, Setting
-from adocd.model.knob import MIB, Knob
+from adocd.model.knob import KNOBS, MIB, Knob
 from adocd.model.options import OUT_OF_THE_WAY
 from adocd.model.reading import owners_value, value_now
 from adocd.model.sample import ColumnFamilySample, Sample
@@ -189,9 +190,11 @@ class Toggle(Controller):
         if off_s >= p.off_max_s:
             return f"compaction was off for {off_s:.0f} s, and the limit is {p.off_max_s:g} s"
         for cf in sample.column_families:
-            if cf.l0_files >= p.l0_files_max:
+            # Where the owner has disabled compaction, to switch it on elsewhere makes level 0 no smaller.
+            counts = not _is_disabled_by_owner(cf, sample)
+            if counts and cf.l0_files >= p.l0_files_max:
                 return f"level 0 of {cf.name} has {cf.l0_files} files, and the limit is {p.l0_files_max}"
-            if _l0_bytes(cf) >= p.l0_bytes_max:
+            if counts and _l0_bytes(cf) >= p.l0_bytes_max:
                 return f"level 0 of {cf.name} holds {_l0_bytes(cf)} bytes, and the limit is {p.l0_bytes_max}"
             # A column family created since the switch starts with compaction on, and is switched off in turn.
             is_on = value_now(Knob.AUTO_COMPACTION, sample, cf.name) == 1
@@ -281,6 +284,12 @@ def _whole_pct(part: float, whole: float) -> int:
 def _owners_switch(cf: ColumnFamilySample, sample: Sample) -> int:
     """Return whether the owner has compaction on, 1 or 0; a program may disable it around a bulk load of its own."""
     return 1 if sample.originals is None else owners_value(Knob.AUTO_COMPACTION, sample, cf.name) or 0
+
+
+def _is_disabled_by_owner(cf: ColumnFamilySample, sample: Sample) -> bool:
+    """Whether it is known that the owner has compaction off; where that is not known, it may be off by this law."""
+    owners = {} if sample.originals is None else sample.originals.column_families.get(cf.name, {})
+    return owners.get(KNOBS[Knob.AUTO_COMPACTION].options[0]) == "true"
 
 
 def _l0_bytes(cf: ColumnFamilySample) -> int:

@@ -238,6 +238,15 @@ def test_an_interval_is_15_s_however_often_the_law_is_asked() -> None:
     assert scene.interval(10, seconds=1.0)[RATE] == 20 * MB
 
 
+def test_the_first_rate_comes_with_the_second_interval() -> None:
+    """Nobody has seen what level 0 held before the first one."""
+    scene = Scene()
+    scene.plant.level_bytes = (100_000 * MB, *[0] * 6)
+    for second in range(29):
+        assert scene.interval(10, seconds=1.0) == {}, second
+    assert scene.interval(10, seconds=1.0) == {**HELD, RATE: 20 * MB}
+
+
 def test_in_between_the_rate_is_held() -> None:
     scene = begun()
     scene.interval(10)

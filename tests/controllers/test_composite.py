@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 
 import pytest
 
 from adocd.controllers import registry
 from adocd.controllers.composite import Composite, conflict, joined, parts_of
+from adocd.controllers.mimd import DRAINS
+from adocd.daemon.change.reach import out_of_reach
 from adocd.model.decision import Decision, Setting
 from adocd.model.knob import Knob, contend
 from adocd.model.policy import ParameterValue, Policy
-from tests.builders import column_family, sample
-from tests.controllers.laws import MB, make, settings
+from tests.builders import CAPABILITIES, column_family, sample
+from tests.controllers.laws import MB, PARAMETERS, Plant, make, settings
 
 MIMD: dict[str, ParameterValue] = {"mimd.max_bytes_per_s": 400 * MB}
 TOGGLE: dict[str, ParameterValue] = {"toggle.cap_bytes_per_s": 190 * MB}
@@ -34,6 +37,32 @@ def test_what_its_laws_can_do_without_it_can_do_without() -> None:
     assert Knob.BACKGROUND_JOBS in law.knobs & law.optional_knobs
     assert Knob.FILE_SIZE in law.knobs - law.optional_knobs
     assert Knob.BACKGROUND_JOBS not in registry.create(Policy("mimd+adoc", MIMD)).optional_knobs
+
+
+@pytest.mark.parametrize("name", sorted(registry.LAWS.keys() - {"fixed"}))
+def test_what_one_of_its_laws_needs_it_needs(name: str) -> None:
+    given = {f"{name}.{parameter}": value for parameter, value in PARAMETERS.get(name, {}).items()}
+    for controller in (f"fixed+{name}", f"{name}+fixed"):
+        assert registry.create(Policy(controller, given)).needs == make(name).needs
+
+
+def test_where_one_of_its_laws_cannot_work_it_is_refused() -> None:
+    """Without the ticker `mimd` beside `adoc` set the limiter to half of the maximum, and never looked at it again."""
+    law, plant = registry.create(Policy("adoc+mimd", MIMD)), Plant()
+    assert out_of_reach(law, plant.sample(), CAPABILITIES) is None
+    plant.tickers = None
+    why = out_of_reach(law, plant.sample(), CAPABILITIES)
+    assert why is not None
+    assert why.startswith(f"the ticker {DRAINS} is needed, and the database was opened without Statistics")
+
+
+def test_the_way_out_is_a_parameter_as_the_policy_writes_it() -> None:
+    """Of the law that turns the knob: `adoc-released` has the same switch, and it is off."""
+    law = registry.create(Policy("adoc+adoc-released", {"adoc.tune_threads": False, "adoc-released.tune_batch": False}))
+    lacking = replace(CAPABILITIES, column_family_options=("write_buffer_size",), events=("flush",))
+    why = out_of_reach(law, Plant().sample(), lacking)
+    assert why is not None
+    assert why.endswith("; or leave batch_size alone with adoc.tune_batch=false")
 
 
 def test_asked_with_one_sample_all_parts_answer() -> None:

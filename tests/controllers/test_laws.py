@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import re
 from dataclasses import replace
 
 import pytest
@@ -17,6 +19,7 @@ from adocd.model.knob import MIB, Knob
 from adocd.model.policy import Policy
 from adocd.model.sample import Sample
 from tests.builders import GIB
+from tests.conftest import REPOSITORY
 from tests.controllers.laws import MB, TICKERS, Plant, all_settings, flushed, make
 
 LAWS = sorted(registry.LAWS)
@@ -80,6 +83,17 @@ def test_a_law_says_what_it_is(name: str) -> None:
         parameter, _, value = switch.partition("=")
         assert parameter in law.parameters_model.model_fields
         assert value == "false"
+
+
+def test_docstrings_refer_to_modules_that_exist() -> None:
+    missing = []
+    for module in sorted((REPOSITORY / "adocd" / "controllers").rglob("*.py")):
+        words = ast.get_docstring(ast.parse(module.read_text(encoding="utf-8"))) or ""
+        dotted = [f"{name.replace('.', '/')}.py" for name in re.findall(r"\badocd(?:\.\w+)+", words)]
+        missing += [
+            path for path in (*dotted, *re.findall(r"[\w/]+/\w+\.py\b", words)) if not (REPOSITORY / path).is_file()
+        ]
+    assert missing == []
 
 
 @pytest.mark.parametrize("name", [name for name in LAWS if registry.LAWS[name].switches])

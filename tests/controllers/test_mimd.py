@@ -104,6 +104,18 @@ def test_a_pin_does_not_make_good_a_rate_that_moves_by_itself() -> None:
     assert "auto_tuned" in law.declined
 
 
+def test_a_step_that_the_judge_takes_back_does_not() -> None:
+    """200, 210, 220.5 and 231.5 MB/s; then 210 again, and the law goes on from there."""
+    law, plant = make("mimd"), Plant()
+    plant.tickers = {DRAINS: 10}
+    for _ in range(4):
+        plant.step(law)
+    assert plant.values[RATE_LIMITER] == "231525000"
+    plant.values[RATE_LIMITER] = str(210 * MB)
+    assert settings(plant.step(law)) == {Knob.RATE_LIMIT: 220_500_000}
+    assert law.declined is None
+
+
 def test_a_step_that_was_held_back_does_not() -> None:
     law, plant = make("mimd"), Plant()
     sample = plant.sample(10.0)

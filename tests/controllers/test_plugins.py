@@ -12,6 +12,7 @@ import pytest
 
 from adocd.controllers import registry
 from adocd.model.policy import Policy
+from tests.conftest import REPOSITORY
 
 GOOD = """
 from adocd.controllers.base import Controller, Needs, Parameters
@@ -131,13 +132,31 @@ def test_a_name_must_fit_into_policies(packages: Packages, name: str) -> None:
     ("body", "sentence"),
     [
         ("1 / 0", "calm cannot be made: ZeroDivisionError: division by zero"),
+        ("raise SystemExit(3)", "calm cannot be made: SystemExit: 3"),
         ("self.knobs = {'threads'}", "calm cannot be used: its knobs must be a frozenset of adocd.model.knob.Knob"),
+        (
+            "self.optional_knobs = None",
+            "calm cannot be used: its optional_knobs must be a frozenset of adocd.model.knob",
+        ),
+        ("self.period_s = float('nan')", "calm cannot be used: its period_s must be a time in seconds, not nan"),
+        ("self.period_s = '5'", "calm cannot be used: its period_s must be a time in seconds, not '5'"),
+        ("self.needs = None", "calm cannot be used: its needs must be an adocd.controllers.base.Needs"),
     ],
 )
 def test_one_that_cannot_be_made_is_a_bad_policy(packages: Packages, body: str, sentence: str) -> None:
+    """Alone and beside another law: what it sets itself is looked at, too."""
     packages.install("calm", law("calm", body))
-    with pytest.raises(registry.PolicyError, match=sentence):
-        registry.create(Policy("calm"))
+    for controller in ("calm", "calm+fixed"):
+        with pytest.raises(registry.PolicyError, match=sentence):
+            registry.create(Policy(controller))
+
+
+def test_the_page_shows_all_of_the_example() -> None:
+    """Imports included: what is copied from there runs."""
+    page = (REPOSITORY / "docs" / "writing-a-controller.md").read_text(encoding="utf-8")
+    shown = page.partition("```python\n")[2].partition("```")[0]
+    example = (REPOSITORY / "examples" / "controller" / "steady_batch.py").read_text(encoding="utf-8")
+    assert example.endswith(f'"""\n\n{shown}')
 
 
 def test_ours_are_made_without_looking_for_others(packages: Packages, monkeypatch: pytest.MonkeyPatch) -> None:

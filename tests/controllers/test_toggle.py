@@ -277,3 +277,31 @@ def test_a_column_family_that_is_made_while_compaction_is_off_is_switched_off_to
     assert out[Knob.LEVEL0_STOP, "new"] == OUT_OF_THE_WAY
     assert (Knob.AUTO_COMPACTION, "default") not in out
     assert look()[Knob.AUTO_COMPACTION, "default"] == 1, "now somebody has switched it on"
+
+
+def test_a_bulk_load_of_the_owners_bounds_nothing_elsewhere() -> None:
+    """Its compaction is off whatever the law does; its 500 files kept the law from ever acting."""
+    scene = Scene()
+    scene.plant.members["flush_written_bytes_per_s"] = CAP * 60 / 100
+    scene.plant.members["compaction_written_bytes_per_s"] = CAP * 40 / 100
+
+    def look() -> dict[tuple[Knob, str | None], int]:
+        now = scene.plant.sample(WINDOW_S)
+        assert now.originals is not None
+        (cf,) = now.column_families
+        loaded = replace(cf, name="loaded", l0_files=500, level_bytes=(64 * GIB, *[0] * 6))
+        its = FAMILY_OPTIONS | {"disable_auto_compactions": "true"}
+        options, originals = (
+            replace(each, column_families={**each.column_families, "loaded": its})
+            for each in (now.options, now.originals)
+        )
+        now = replace(now, column_families=(cf, loaded), options=options, originals=originals)
+        decision = scene.law.step(now)
+        return {} if decision is None else {(s.knob, s.column_family): s.value for s in decision.settings}
+
+    assert look()[Knob.AUTO_COMPACTION, "default"] == 0
+    scene.set(by_owner=False, disable_auto_compactions="true")
+    for _ in range(3):
+        assert (Knob.AUTO_COMPACTION, "default") not in look(), "it goes on"
+    scene.plant.l0_files = 128
+    assert look()[Knob.AUTO_COMPACTION, "default"] == 1, "the bound of what the law has switched off"
