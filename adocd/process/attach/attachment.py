@@ -1,5 +1,6 @@
 """Attach to a running program, and detach from it, in an order in which nothing is called on what may be gone."""
 
+import contextlib
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from adocd.process.attach import injector, layout, program
 from adocd.process.attach.problem import AttachRefused
 from adocd.process.attach.program import RunningProgram
 from adocd.process.attach.proof import Proof, ProvenDatabase, proven
+from adocd.targets.http_request import connected, peer_pid
 from adocd.targets.run_dir import agent_sockets
 
 #: Between the first moment at which every close is seen, and the second proof: whoever was about to close a database
@@ -59,10 +61,11 @@ def attach(pid: int, run_directory: Path, environment: Mapping[str, str]) -> Att
     library = compiled.rocksdb(there.rocksdb.path)
     agent = native.find(library)
     loaded = there.agent()
-    if loaded is not None and loaded != agent:
+    if loaded is not None and loaded != agent.resolve():  # the kernel names it without links
         raise AttachRefused(
             f"{there.name} ({pid}) has {loaded} loaded from before, which is not the agent of this adocd: restart it"
         )
+    program.require_readable(agent, pid, there.proc, there.name)
     proof = _proof(there)
     first = _look(there, proof)
     if not first.databases:
@@ -79,8 +82,9 @@ def attach(pid: int, run_directory: Path, environment: Mapping[str, str]) -> Att
             raise AttachRefused(f"{there.name} ({pid}) has closed its databases meanwhile: try again")
         addresses = " ".join(hex(each.address) for each in sure)
         refused = inside.ask({"do": "adopt", "databases": addresses})
-    except AttachRefused:
-        inside.ask({"do": "end"})
+    except BaseException:  # Ctrl-C, too
+        with contextlib.suppress(AttachRefused):  # why it is broken off says more: the program may have ended
+            inside.ask({"do": "end"})
         raise
     reasons = {each.directory: refused[hex(each.address)] for each in sure if hex(each.address) in refused}
     reasons |= dict.fromkeys(second.unproven, UNPROVEN)
@@ -107,12 +111,28 @@ def detach(pid: int, run_directory: Path) -> None:
 
 
 def socket_of(pid: int, run_directory: Path) -> Path | None:
-    """Return the socket of the program's agent in the run directory; None if there is none."""
+    """Return the socket of the program's agent in the run directory; None if there is none.
+
+    A name proves nothing: a process that was killed leaves its socket behind, and its pid may be used again; and in a
+    container that shares the directory, another process may have the same pid.
+    """
     names = (f"agent-{pid}.sock", f"agent-{pid}-")
-    return next((each for each in agent_sockets(run_directory) if each.name.startswith(names)), None)
+    named = (each for each in agent_sockets(run_directory) if each.name.startswith(names))
+    return next((each for each in named if _listens(pid, each)), None)
+
+
+def _listens(pid: int, socket: Path) -> bool:
+    try:
+        with connected(socket) as connection:
+            return peer_pid(connection) == pid
+    except (ConnectionRefusedError, FileNotFoundError):
+        return False
+    except OSError:  # such as a full queue: it cannot be told whose it is
+        return True
 
 
 def _proof(there: RunningProgram) -> Proof:
+    there.require_own_code()
     library = there.rocksdb
     return Proof(there.read, layout.learned(library.path), library.base)
 

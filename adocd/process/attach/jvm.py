@@ -16,7 +16,7 @@ from pathlib import Path
 
 from adocd.process.attach.answer import answer_file, answered
 from adocd.process.attach.problem import AttachRefused
-from adocd.process.attach.program import Looked, looked_into
+from adocd.process.attach.program import Looked, looked_into, require_readable
 
 _LIBRARY = "libjvm.so"
 #: The JVM keeps the jars open that it has classes from.
@@ -25,6 +25,8 @@ _PATIENCE_S, _POLL_S = 10.0, 0.02
 #: The first version of the protocol, which every HotSpot speaks: the version, a command and three arguments.
 _VERSION = b"1"
 _ANSWER_S = 30.0
+#: What that library returns for a jar that it cannot read, or that has no agent (InvocationAdapter.c).
+_BAD_JAR = "100"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +75,7 @@ def attach(jvm: RunningJvm, jar: Path, run_directory: Path) -> None:
         raise AttachRefused(
             f"{jvm.name} ({jvm.pid}) has {loaded} loaded from before, which is not the agent of this adocd: restart it"
         )
-    if jvm.proc.stat().st_uid != os.geteuid() and not _is_readable_by_all(jar):
-        raise AttachRefused(
-            f"{jvm.name} ({jvm.pid}) runs as another user, who may not read {jar}: put the jar where it can be read "
-            "(`adocd agent build --java --output FILE`)"
-        )
+    require_readable(jar, jvm.pid, jvm.proc, jvm.name)
     _call(jvm, jar, run_directory, f"run_dir={run_directory}")
 
 
@@ -122,14 +120,16 @@ def _load(jvm: RunningJvm, jar: Path, settings: str) -> None:
         answer = b""
         while chunk := connection.recv(4096):
             answer += chunk
-    lines = answer.decode(errors="replace").split("\n")
     # The protocol's own status, then that of the library that loads jars; words of it may stand before the number.
-    if lines[0] != "0" or not lines[1].endswith("0"):
+    lines = answer.decode(errors="replace").split("\n")
+    status = lines[1].rpartition(" ")[2] if len(lines) > 1 else ""
+    if (lines[0], status) == ("0", _BAD_JAR):
+        raise AttachRefused(
+            f"{jvm.name} ({jvm.pid}) finds no agent in {jar}, or cannot read it: build it anew (`adocd agent build "
+            "--java`)"
+        )
+    if (lines[0], status) != ("0", "0"):
         raise AttachRefused(f"{jvm.name} ({jvm.pid}) did not load the agent: {' '.join(lines).strip()}")
-
-
-def _is_readable_by_all(file: Path) -> bool:
-    return bool(file.stat().st_mode & 0o004) and all(each.stat().st_mode & 0o001 for each in file.resolve().parents)
 
 
 def _require_listener(pid: int, looked: Looked) -> None:

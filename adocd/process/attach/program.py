@@ -7,6 +7,7 @@ import contextlib
 import mmap
 import os
 import re
+import stat
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -90,6 +91,24 @@ class RunningProgram:
         found = next((path for path in _mapped(self.proc, self.pid) if Path(path).name.startswith(LIBRARY)), None)
         return None if found is None else Path(found)
 
+    def require_own_code(self) -> None:
+        """Refuse a librocksdb that another user could have written: to learn its layout, our user runs its code.
+
+        Raises AttachRefused.
+        """
+        try:
+            uids = set(_status(self.proc).get("Uid", "").split())
+        except OSError:
+            raise _ended(self.pid) from None
+        if uids == {str(os.geteuid())}:
+            return  # our user runs it already
+        library = self.rocksdb.path
+        if (others := next((each for each in (library, *library.parents) if not _is_ours(each)), None)) is not None:
+            raise AttachRefused(
+                f"{self.name} ({self.pid}) runs as another user, and others than root may write {others}: adocd would "
+                f"run the code of {library} as this user; attach as the program's user, or start it under `adocd exec`"
+            )
+
     def _open_files(self) -> Iterator[Path]:
         for descriptor in self._descriptors():
             with contextlib.suppress(OSError):
@@ -135,6 +154,32 @@ def looked_into(pid: int, proc: Path = Path("/proc")) -> Looked:
     found = _look(pid, proc)
     _check_namespaces(found.proc, pid, found.name)
     return found
+
+
+def require_readable(agent: Path, pid: int, own: Path, name: str) -> None:
+    """Refuse an agent that a program of another user may not read; `own` is its directory in /proc.
+
+    Raises AttachRefused.
+    """
+    try:
+        if own.stat().st_uid == os.geteuid():
+            return
+        status = _status(own)
+    except OSError:
+        raise _ended(pid) from None
+    uid, gid = (int(status[kind].split()[1]) for kind in ("Uid", "Gid"))  # the effective ones
+    groups = {gid, *map(int, status["Groups"].split())}
+    needed = [(agent, os.R_OK), *((each, os.X_OK) for each in agent.resolve().parents)]
+    if uid != 0 and not all(_may(uid, groups, path, what) for path, what in needed):
+        raise AttachRefused(
+            f"{name} ({pid}) runs as another user, who may not read {agent}: set XDG_CACHE_HOME to a directory that "
+            "everyone may enter, such as /var/cache, and try again; the agent is built there"
+        )
+
+
+def _may(uid: int, groups: set[int], path: Path, what: int) -> bool:
+    there = path.stat()
+    return bool(there.st_mode >> (6 if there.st_uid == uid else 3 if there.st_gid in groups else 0) & what)
 
 
 def _look(pid: int, proc: Path) -> Looked:
@@ -215,6 +260,15 @@ def _check_namespaces(own: Path, pid: int, name: str) -> None:
             raise AttachRefused(
                 f"{name} ({pid}) has {what} of its own, as in a container: run adocd inside that container"
             )
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether only root and our user may write it, and those whom they trust with its group."""
+    try:
+        there = path.stat()
+    except OSError:
+        return False
+    return there.st_uid in {0, os.geteuid()} and not there.st_mode & stat.S_IWOTH
 
 
 def _mapped(own: Path, pid: int) -> dict[str, int]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from adocd.process import native
 from adocd.process.attach import attachment
 from adocd.process.attach.problem import AttachRefused
 from tests.cli.harness import command
@@ -153,3 +154,17 @@ def processes_with(setting: str) -> set[int]:
             if setting in (each / "environ").read_bytes().decode(errors="replace").split("\0"):
                 found.add(int(each.name))
     return found
+
+
+def test_again_where_the_agent_is_named_by_a_link(
+    host: Program, native_agent_library: Path, tmp_path: Path, run_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a home directory that is a link; the kernel names the file that it leads to."""
+    link = tmp_path / native.LIBRARY
+    link.symlink_to(native_agent_library)
+    monkeypatch.setattr(native, "find", lambda _: link)
+    with host:
+        for _ in range(2):
+            attached = attachment.attach(host.pid, run_dir, {})
+            assert [each.directory for each in attached.databases] == [tmp_path / "database"]
+            attachment.detach(host.pid, run_dir)
