@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from adocd.diagnosis.around import FULL_FRACTION, Around
+from adocd.diagnosis.stall_options import OLD_JOBS
 from adocd.model.in_words import size as in_bytes
 from adocd.probes.log.events import Cause
 from adocd.probes.log.stalls import StallFound
@@ -21,6 +22,8 @@ _DELAYED_BYTES_PER_S = 16 * MIB
 _MEMTABLES_FEW = 3
 #: max_background_jobs is 2 by default: one flush and one compaction (DBImpl::GetBGJobLimits).
 _JOBS_FEW = 3
+#: A quarter of them are for flushes: with fewer, only one flush runs at a time.
+_JOBS_OF_TWO_FLUSHES = 8
 #: A rate limiter counts as the bottleneck when flushes and compactions wrote this share of its rate.
 _LIMITED_SHARE = 0.8
 #: A device counts as full when it was at its limit for this share of the longest stall.
@@ -89,7 +92,7 @@ def _memtable(seen: "_Seen") -> _Found:
             "max_write_buffer_number",
             f"raise max_write_buffer_number from {count} to {count + 2}",
             f"with {count} memtables writes stop if the last one is full before the others are flushed; two more "
-            "cost only their memory",
+            "cost their memory, and with more than three RocksDB slows writes before it stops them",
             f"{WRITE_STALLS}; {_JUDGE}",
         )
     if size is not None and 0 < size < _WRITE_BUFFER_BYTES:
@@ -100,13 +103,13 @@ def _memtable(seen: "_Seen") -> _Found:
             "overflow starts with the batch size too",
             "RocksDB options.h, write_buffer_size; ADOC, FAST'23, section 4",
         )
-    jobs = seen.figure("max_background_jobs")
-    if jobs is not None and jobs <= _JOBS_FEW and seen.has_room and seen.figure("max_background_flushes") in (None, -1):
+    jobs = seen.jobs
+    if jobs is not None and jobs < _JOBS_OF_TWO_FLUSHES and seen.has_room:
         yield (
             "max_background_jobs",
-            f"raise max_background_jobs from {jobs} to 8 or more",
+            f"raise max_background_jobs from {jobs} to {_JOBS_OF_TWO_FLUSHES} or more",
             "RocksDB gives flushes a quarter of the jobs, at least one: only one flush could run at a time, and two "
-            "need 8 jobs",
+            f"need {_JOBS_OF_TWO_FLUSHES} jobs",
             f"{WRITE_STALLS}; RocksDB db/db_impl, DBImpl::GetBGJobLimits",
         )
 
@@ -237,9 +240,8 @@ def _compactions_off(seen: "_Seen") -> _Found:
 
 
 def _more_compactions(seen: "_Seen") -> _Found:
-    jobs = seen.figure("max_background_jobs")
-    old = seen.figure("max_background_compactions")
-    if jobs is not None and jobs <= _JOBS_FEW and seen.has_room and old in (None, -1):
+    jobs = seen.jobs
+    if jobs is not None and jobs <= _JOBS_FEW and seen.has_room:
         yield (
             "max_background_jobs",
             f"raise max_background_jobs from {jobs} to the number of CPUs, at least to 4",
@@ -304,6 +306,12 @@ class _Seen:
         self.has_room = not (self.is_device_full or self.is_cpu_full or self.waits_for_cpu or self.is_limited)
         delayed_s = sum(stall.stalled_s for stall in stalls if stall.condition == "delayed")
         self.mostly_delayed = delayed_s > sum(stall.stalled_s for stall in stalls) / 2
+
+    @property
+    def jobs(self) -> int | None:
+        """max_background_jobs; None if it is unknown, or has no effect because an old option is set (options.h)."""
+        is_overridden = any(self.figure(old) not in (None, -1) for old in OLD_JOBS)
+        return None if is_overridden else self.figure("max_background_jobs")
 
     def value(self, name: str) -> str | None:
         return self._options.get(name)

@@ -6,14 +6,16 @@ from adocd.probes.log.events import Cause, OptionsChanged, OptionsListed
 
 #: The LOG shows only a pointer here; an agent knows the rate.
 _LIMITER = ("rate_limiter", "rate_limiter_bytes_per_s")
+#: Either of them, if set, overrides max_background_jobs, for flushes and compactions alike (DBImpl::GetBGJobLimits).
+OLD_JOBS = ("max_background_flushes", "max_background_compactions")
+_JOBS = ("max_background_jobs", *OLD_JOBS)
 
 #: By stall cause, the options that decide when it holds writes and for how long.
 BY_CAUSE: Mapping[Cause, tuple[str, ...]] = {
     "memtable": (
         "write_buffer_size",
         "max_write_buffer_number",
-        "max_background_jobs",
-        "max_background_flushes",
+        *_JOBS,
         *_LIMITER,
     ),
     "l0": (
@@ -21,8 +23,7 @@ BY_CAUSE: Mapping[Cause, tuple[str, ...]] = {
         "level0_slowdown_writes_trigger",
         "level0_stop_writes_trigger",
         "write_buffer_size",
-        "max_background_jobs",
-        "max_background_compactions",
+        *_JOBS,
         "max_subcompactions",
         "delayed_write_rate",
         "disable_auto_compactions",
@@ -31,8 +32,7 @@ BY_CAUSE: Mapping[Cause, tuple[str, ...]] = {
     "pending_bytes": (
         "soft_pending_compaction_bytes_limit",
         "hard_pending_compaction_bytes_limit",
-        "max_background_jobs",
-        "max_background_compactions",
+        *_JOBS,
         "max_bytes_for_level_base",
         "delayed_write_rate",
         "disable_auto_compactions",

@@ -17,7 +17,8 @@ Kind = Literal["helps", "hurts", "same", "unknown", "idle"]
 SPAN_S = 900.0
 #: Minimum length of both spans: less says nothing, because a stall comes and goes within seconds.
 _LEAST_S = 30.0
-#: A difference counts if it is at least this share of the time, and at least that share of the earlier value.
+#: A difference counts if it is at least this share of the time, and at least that share of the earlier value, which is
+#: also from where on the load counts as another one.
 _LEAST_SHARE, _LEAST_RATIO = 0.01, 0.2
 
 
@@ -41,7 +42,8 @@ class Verdict:
     """The answer, as a kind, a title and a sentence.
 
     Attributes:
-        kind: helps; hurts; same; unknown where too little was measured; idle where the policy changes nothing.
+        kind: helps; hurts; same; unknown where too little was measured, or where the load can be the cause; idle where
+            the policy changes nothing.
         title: the answer in a few words.
         sentence: the figures behind it.
         before: how writers fared before the policy acted; None where that is unknown.
@@ -148,14 +150,32 @@ def _idle(policy: Policy, paused: str | None) -> str | None:
 
 
 def _judged(who: str, before: HeldWriters, since: HeldWriters) -> tuple[Kind, str]:
+    difference = _difference(before, since)
+    if not difference:
+        return "same", f"The {who} makes no difference"
+    if _by_load(before, since) is not None:
+        return "unknown", f"Cannot tell if the {who} helps"
+    return ("helps", f"The {who} helps") if difference < 0 else ("hurts", f"The {who} hurts")
+
+
+def _difference(before: HeldWriters, since: HeldWriters) -> float:
+    """Return how much larger the share is since; 0 if that does not count."""
     difference = since.share - before.share
-    counts = max(_LEAST_SHARE, _LEAST_RATIO * before.share)
-    if difference <= -counts:
-        return "helps", f"The {who} helps"
     # A rise from almost zero has no earlier value to be a share of.
-    if difference >= counts:
-        return "hurts", f"The {who} hurts"
-    return "same", f"The {who} makes no difference"
+    counts = abs(difference) >= max(_LEAST_SHARE, _LEAST_RATIO * before.share)
+    return difference if counts else 0.0
+
+
+def _by_load(before: HeldWriters, since: HeldWriters) -> str | None:
+    """Say why the load alone can have made the difference; None if it cannot, or is unknown."""
+    if before.writes_per_s is None or since.writes_per_s is None:
+        return None
+    difference, more = _difference(before, since), since.writes_per_s - before.writes_per_s
+    if abs(more) < _LEAST_RATIO * before.writes_per_s:
+        return None
+    if difference < 0 and more < 0:
+        return "fewer writes are held less, whoever tunes"
+    return "more writes are held more, whoever tunes" if difference > 0 and more > 0 else None
 
 
 def _was_held(span: HeldWriters) -> str:
@@ -170,7 +190,9 @@ def _load(before: HeldWriters, since: HeldWriters) -> str:
     """Compare the loads, because the load may be what has changed."""
     if before.writes_per_s is None or since.writes_per_s is None:
         return ""
-    return f" Writes per second: {count(before.writes_per_s)} before, {count(since.writes_per_s)} since."
+    by_load = _by_load(before, since)
+    why = "" if by_load is None else f": {by_load}"
+    return f" Writes per second: {count(before.writes_per_s)} before, {count(since.writes_per_s)} since{why}."
 
 
 def _latency(before: HeldWriters, since: HeldWriters) -> str:

@@ -49,7 +49,7 @@ def judge(
     - `immutable_memtables` is rocksdb.num-immutable-mem-table: those not flushed yet, including those being flushed.
       They delay writes only if max_write_buffer_number is above 3 and at least one more than
       `min_write_buffer_number_to_merge` waits.
-    - `l0_files` is a number of files; under universal compaction RocksDB counts sorted runs instead
+    - `l0_files` is a number of files; under universal compaction RocksDB counts sorted runs instead, so pass those
       (VersionStorageInfo::l0_delay_trigger_count). A slowdown trigger below 0 is off; one of 0 always holds.
     - `pending_compaction_bytes` is rocksdb.estimate-pending-compaction-bytes; a limit of 0 means off.
     - With automatic compactions disabled, only memtables count.
@@ -57,7 +57,7 @@ def judge(
     The rule is the same in 6.29, 7.8 and 9.8. Before 6.18 a delay by memtables did not consider how many must merge
     (facebook/rocksdb#7921). RocksDB applies the rule when it installs a superversion, so between two installs it may
     still hold writes by older figures. A stall by a WriteBufferManager (facebook/rocksdb#7898) is not part of this
-    rule: it shows in no figure of a column family, no property and no LOG line.
+    rule: it shows in no figure of a column family.
     """
     o, compacts = options, options.compaction_holds_writes
     delays_by_memtables = max(o.max_write_buffer_number - 1, o.min_write_buffer_number_to_merge + 1)

@@ -21,7 +21,13 @@ def opened(
     """
     of_database = {
         name: options.pop(name)
-        for name in ("max_background_jobs", "delayed_write_rate", "rate_limiter")
+        for name in (
+            "max_background_jobs",
+            "max_background_flushes",
+            "max_background_compactions",
+            "delayed_write_rate",
+            "rate_limiter",
+        )
         if name in options
     }
     written = [line(f"RocksDB version: {version}", BEGIN_S + at_s)]

@@ -20,6 +20,13 @@ RULES: list[tuple[str, dict[str, Any], list[str]]] = [
     (L0, {"max_background_jobs": 2}, ["raise max_background_jobs from 2 to the number of CPUs, at least to 4"]),
     (L0, {"max_background_jobs": 16}, []),
     (STOP, {"max_background_jobs": 2}, ["raise max_background_jobs from 2 to 8 or more"]),
+    (STOP, {"max_background_jobs": 7}, ["raise max_background_jobs from 7 to 8 or more"]),
+    (STOP, {"max_background_jobs": 8}, []),
+    # Any old-style option overrides max_background_jobs altogether, so raising it would change nothing.
+    (STOP, {"max_background_jobs": 2, "max_background_compactions": 4}, []),
+    (STOP, {"max_background_jobs": 2, "max_background_flushes": 1}, []),
+    (L0, {"max_background_jobs": 2, "max_background_flushes": 1}, []),
+    (PENDING, {"max_background_jobs": 2, "max_background_flushes": 1}, []),
     (L0, {"disable_auto_compactions": 1}, ["set disable_auto_compactions to false"]),
     (L0, {"level0_slowdown_writes_trigger": 6}, ["raise level0_slowdown_writes_trigger to 20"]),
     (L0, {"delayed_write_rate": 1 << 20}, ["raise delayed_write_rate from 1 MiB/s to 16 MiB/s or more"]),

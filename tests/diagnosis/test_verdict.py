@@ -42,6 +42,30 @@ def test_it_says_how_the_load_compares() -> None:
     assert "500 before, 2,500 since" in verdict(ADOC, None, 600.0, points, 1200.0).sentence
 
 
+@pytest.mark.parametrize(
+    ("before", "since", "writes_before", "writes_since", "kind", "words"),
+    [
+        (0.3, 0.0, 1000.0, 0.0, "unknown", "0 since: fewer writes are held less"),
+        (0.3, 0.0, 1000.0, 790.0, "unknown", "790 since: fewer writes are held less"),
+        (0.3, 0.0, 1000.0, 900.0, "helps", "900 since."),
+        (0.3, 0.0, 1000.0, 2000.0, "helps", "2,000 since."),
+        (0.1, 0.3, 1000.0, 2000.0, "unknown", "2,000 since: more writes are held more"),
+        (0.1, 0.3, 1000.0, 1100.0, "hurts", "1,100 since."),
+        (0.1, 0.3, 1000.0, 500.0, "hurts", "500 since."),
+        (0.0, 0.0, 1000.0, 0.0, "same", "0 since."),
+    ],
+)
+def test_what_the_load_alone_can_have_done_is_no_credit_and_no_blame(
+    before: float, since: float, writes_before: float, writes_since: float, kind: str, words: str
+) -> None:
+    points = held_points(0, 600, before, writes_per_s=writes_before)
+    points += held_points(600, 1200, since, writes_per_s=writes_since)
+    found = verdict(ADOC, None, 600.0, points, 1200.0)
+    assert found.kind == kind
+    assert words in found.sentence
+    assert (found.title == "Cannot tell if the tuner helps") is (kind == "unknown")
+
+
 def test_it_says_how_latencies_compare_where_both_were_timed() -> None:
     points = [
         *held_points(0, 599, 0.3, write_p99_s=0.02, write_max_s=0.5),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from adocd.diagnosis.stalls import StallWatch
 from adocd.diagnosis.stalls.seen import Named
+from adocd.model.options import LEVEL_COMPACTION, UNIVERSAL_COMPACTION
 from tests.builders import column_family, sample
 from tests.diagnosis.watching import APART_S, event, now, sampled, spans
 
@@ -157,6 +159,26 @@ def test_what_nothing_explains_is_said_to_be_so() -> None:
     assert "no figure or count" in now(watch).why
     sampled(watch, 12)
     assert spans(watch.found) == [(10.5, 11.5, "other", "stopped", "properties")]
+
+
+@pytest.mark.parametrize(
+    ("style", "cause", "why"),
+    [
+        (UNIVERSAL_COMPACTION, Named("l0", "default"), "17 level-0 files and 3 further levels with files"),
+        (LEVEL_COMPACTION, Named("other", None), "no figure or count"),
+    ],
+)
+def test_under_universal_compaction_levels_with_files_count_as_level_0(style: str, cause: Named, why: str) -> None:
+    """RocksDB compares the L0 triggers with the number of sorted runs."""
+    watch = StallWatch()
+    runs = replace(column_family(l0_files=17), level_files=(17, 0, 0, 0, 1, 9, 40))
+    options = sample(runs).options
+    families = {"default": {**options.column_families["default"], "compaction_style": style}}
+    options = type(options)(database=options.database, column_families=families)
+    sampled(watch, 10)
+    sampled(watch, 11, "delayed", runs, options=options)
+    assert now(watch).causes == (cause,)
+    assert why in now(watch).why
 
 
 def test_limits_that_are_not_reported_hold_nothing() -> None:

@@ -165,7 +165,7 @@ def _stalls(found: list[_Target]) -> Iterator[Metric]:
     )
     stalls = CounterMetricFamily(
         "adocd_write_stalls",
-        "How often RocksDB began to delay or stop a column family's writes, by its own count",
+        "How often RocksDB found that a column family's writes must be delayed or stopped; a long stall counts often",
         labels=(*_FAMILY, "condition", "cause"),
     )
     for target in found:
@@ -203,12 +203,11 @@ def _samples(found: list[_Target]) -> Iterator[Metric]:
             waited.add_metric(labels, waited_s)
         condition.add_metric([*labels, "stopped"], sample["stopped_s"])
         condition.add_metric([*labels, "delayed"], sample["delayed_s"])
-        for gauge, value in (
-            (jobs, sample["background_jobs"]),
-            (rate, sample["rate_limit_bytes_per_s"]),
-            (last, sample["unix_s"]),
-        ):
-            if value is not None:
+        if (sampled_s := sample["unix_s"]) is not None:
+            last.add_metric(labels, sampled_s)
+    for labels, sample in _sampled(_attached(found)):
+        for gauge, member in ((jobs, "background_jobs"), (rate, "rate_limit_bytes_per_s")):
+            if (value := sample[member]) is not None:
                 gauge.add_metric(labels, value)
     yield from (waited, condition, jobs, rate, last)
 
@@ -233,6 +232,7 @@ def _latency(found: list[_Target]) -> Iterator[Metric]:
     for labels, sample in _sampled(found):
         if sample["write_latency_since_open"] is not None:
             since_open.add_metric(labels, *buckets(sample["write_latency_since_open"]))
+    for labels, sample in _sampled(_attached(found)):
         if (latency := sample["write_latency"]) is None:
             continue
         for word, member in _PERCENTILES:

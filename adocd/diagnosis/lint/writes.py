@@ -23,6 +23,14 @@ _CONDITIONS = "RocksDB db/column_family.cc, ColumnFamilyData::GetWriteStallCondi
 _SANITIZE = "RocksDB db/column_family.cc, SanitizeOptions"
 
 
+def _counts_pending_bytes(options: Values) -> bool:
+    """Whether the limits for pending compaction bytes can hold writes.
+
+    RocksDB estimates those bytes for level compaction alone (VersionStorageInfo::EstimateCompactionBytesNeeded).
+    """
+    return options.text("compaction_style") in (None, LEVEL_COMPACTION)
+
+
 @family_rule(Severity.DANGER, _CONDITIONS)
 def compaction_is_off(options: Values) -> Hit | None:
     """Find that automatic compaction is off, and with it write stalls for level 0 and pending bytes."""
@@ -114,7 +122,7 @@ def soft_above_hard(options: Values) -> Hit | None:
     """Find that writes are stopped for pending compaction bytes before they are slowed; a limit of 0 is off."""
     soft = options.number("soft_pending_compaction_bytes_limit")
     hard = options.number("hard_pending_compaction_bytes_limit")
-    if soft is None or hard is None or hard <= 0 or soft <= hard:
+    if soft is None or hard is None or hard <= 0 or soft <= hard or not _counts_pending_bytes(options):
         return None
     return Hit(
         "hard_pending_compaction_bytes_limit",
@@ -127,10 +135,7 @@ def soft_above_hard(options: Values) -> Hit | None:
 @family_rule(Severity.USELESS, _CONDITIONS)
 def soft_limit_is_off(options: Values) -> Hit | None:
     """Find that the soft limit for pending compaction bytes is off, so redundancy overflow is never seen."""
-    if options.number("soft_pending_compaction_bytes_limit") != 0 or options.text("compaction_style") not in (
-        None,
-        LEVEL_COMPACTION,
-    ):
+    if options.number("soft_pending_compaction_bytes_limit") != 0 or not _counts_pending_bytes(options):
         return None
     return Hit(
         "soft_pending_compaction_bytes_limit",
@@ -142,7 +147,7 @@ def soft_limit_is_off(options: Values) -> Hit | None:
 @family_rule(Severity.NOTE, _CONDITIONS)
 def hard_limit_is_off(options: Values) -> Hit | None:
     """Find that no amount of pending compaction bytes stops writes, so their disk space is not bounded."""
-    if options.number("hard_pending_compaction_bytes_limit") != 0:
+    if options.number("hard_pending_compaction_bytes_limit") != 0 or not _counts_pending_bytes(options):
         return None
     return Hit(
         "hard_pending_compaction_bytes_limit",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from adocd.api.web.target_metrics import targets
+from adocd.model.latency import WriteLatency
 from tests.api.harness import Run, Service, with_service
 from tests.daemon.harness import overflowing
 
@@ -89,9 +91,13 @@ def test_an_alert_does_not_go_on_with_what_a_silent_database_was_like(tmp_path: 
     async def body(service: Service) -> None:
         _, vitals = await service.call("GET", "/v1/vitals")
         (target,) = vitals["targets"]
+        latency = asdict(WriteLatency("agent sampler", 1000, 0.027, 0.007, 0.007, 2.0, 2.0, one_in=8))
+        target["sample"] |= {"write_latency": latency, "rate_limit_bytes_per_s": 1 << 20}
         now = {family.name for family in targets([target]) if family.samples}
         later = {family.name for family in targets([target | {"state": "silent"}]) if family.samples}
         assert {"adocd_l0_files", "adocd_auto_compactions_disabled"} <= now - later
+        assert {"adocd_background_jobs", "adocd_rate_limit_bytes_per_second"} <= now - later
+        assert {"adocd_write_latency_percentile_seconds", "adocd_write_latency_mean_seconds"} <= now - later
         assert {"adocd_writes", "adocd_last_sample_timestamp_seconds"} <= later
 
     with_service(tmp_path, overflowing(tmp_path / "db"), body)

@@ -277,3 +277,17 @@ def test_pools_that_have_no_room_say_how_much_to_open_with() -> None:
     (finding,) = [f for f in findings(defaults("9.8.4")) if f.rule == "threads-out-of-reach"]
     assert POOLS_ONLY.thread_pools
     assert finding.fix.startswith("open the database with max_background_jobs = 20")
+
+
+@pytest.mark.parametrize("style", [UNIVERSAL, "kCompactionStyleFIFO", "kCompactionStyleNone"])
+@pytest.mark.parametrize(
+    ("soft", "hard", "rule"),
+    [(2 * GIB, GIB, "soft-above-hard"), (0, GIB, "soft-limit-is-off"), (GIB, 0, "hard-limit-is-off")],
+)
+def test_limits_for_pending_bytes_are_judged_under_level_compaction_alone(
+    style: str, soft: int, hard: int, rule: str
+) -> None:
+    """RocksDB estimates these bytes for no other style, so there the limits hold no writes."""
+    facts = live(soft_pending_compaction_bytes_limit=str(soft), hard_pending_compaction_bytes_limit=str(hard))
+    assert rule in fired(facts)
+    assert rule not in fired(with_options(facts, compaction_style=style))
