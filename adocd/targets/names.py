@@ -11,15 +11,16 @@ T = TypeVar("T")
 def named(name: str, targets: Iterable[T], identity: Callable[[T], tuple[str, str]]) -> list[T]:
     """Return the targets that `name` can mean; a complete id or path means only that one.
 
-    `identity` returns a target's id and path. An empty name, as from an unset shell variable, matches none.
+    `identity` returns a target's id and path. An empty name, as from an unset shell variable, matches none. The end of
+    a path comes before the beginning of an id, which is random: `db` must not mean another database that happens to
+    have such an id.
     """
     if not name:
         return []
     known = [(target, *identity(target)) for target in targets]
     exact = [target for target, target_id, path in known if name in (target_id, path)]
-    return exact or [
-        target for target, target_id, path in known if target_id.startswith(name) or path.endswith(f"/{name}")
-    ]
+    ends = [target for target, _, path in known if path.endswith(f"/{name}")]
+    return exact or ends or [target for target, target_id, _ in known if target_id.startswith(name)]
 
 
 def no_such(name: str, known: Iterable[tuple[str, str]]) -> str:
