@@ -1,5 +1,6 @@
 """Exit codes of adocd and adocctl; a failure ends with one sentence on stderr."""
 
+import errno
 import gc
 from enum import IntEnum
 from typing import NoReturn
@@ -10,6 +11,9 @@ from typer._click.exceptions import UsageError
 from adocd.api.client import NoDaemon, RestError
 from adocd.cli.terminal import say
 from adocd.targets import run_dir
+
+#: What writing to a full disk gives, beyond a quota, beyond the limit of a file, and to a broken disk.
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 class Exit(IntEnum):
@@ -73,6 +77,10 @@ def run(app: typer.Typer, name: str) -> NoReturn:
         sentences, code = ("it was broken off",), Exit.FAILED
     except UsageError as error:
         sentences, code = _of_usage(error), Exit.USAGE
+    except OSError as error:
+        if error.errno not in _FULL or error.filename is not None:  # then it is not the output
+            raise
+        sentences, code = (f"the output cannot be written: {error.strerror}",), Exit.FAILED
     for sentence in sentences:
         say(f"{name}: {sentence}", err=True)
     raise SystemExit(code)

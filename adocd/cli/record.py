@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from adocd.api.client import NoDaemon, RestClient, RestError
+from adocd.api.client import NoDaemon, NotInTime, RestClient, RestError
 from adocd.cli import parameters
 from adocd.cli.exits import Exit, fail
 from adocd.cli.target import Json, TargetName, daemon, target_id
@@ -75,21 +75,35 @@ def _follow(
 ) -> tuple[str, Exit | None]:
     """Poll until the recording ends; return why it ended, and the exit code if that is a failure."""
     ends_s = None if seconds is None else time.monotonic() + seconds
+    every_s, told = _LEAST_S, ""
     while True:
         began_s = time.monotonic()
         try:
             seen = _seen(client, id_, recorder.last_look)
+        except NotInTime as error:
+            told = _said_once(error, told)
         except NoDaemon:
             return "no daemon answers any more", Exit.NO_DAEMON
         except RestError as error:
-            return f"the daemon does not show it any more: {error}", Exit.NO_TARGET
-        recorder.seen(seen, time.time())
+            if error.status < 500:
+                return f"the daemon does not show it any more: {error}", Exit.NO_TARGET
+            told = _said_once(error, told)
+        else:
+            recorder.seen(seen, time.time())
+            every_s, told = _look_s(seen) / _POLLS_A_LOOK, ""
         now_s = time.monotonic()
         if ends_s is not None and now_s >= ends_s:
             return "the time was over", None
-        next_s = began_s + _look_s(seen) / _POLLS_A_LOOK
+        next_s = began_s + every_s
         if stopped.wait(max(0.0, (next_s if ends_s is None else min(next_s, ends_s)) - now_s)):
             return "it was stopped", None
+
+
+def _said_once(error: NotInTime | RestError, told: str) -> str:
+    """Say that a daemon that is there has no answer now; its next answer tells how many of its looks were missed."""
+    if str(error) != told:
+        say(f"adocctl: {error}; asking again", err=True)
+    return str(error)
 
 
 def _look_s(seen: "Seen") -> float:

@@ -1,10 +1,9 @@
 """Human-readable output of `adocctl token`."""
 
-from datetime import datetime
 from typing import Any
 
 from adocd.cli.show import console, table
-from adocd.cli.terminal import say
+from adocd.cli.terminal import clock, say
 
 
 def created(token: dict[str, Any]) -> None:
@@ -25,7 +24,7 @@ def listed(tokens: list[dict[str, Any]]) -> None:
         return
     rows = table("name", "may", "made", "by", "good")
     for token in tokens:
-        made = f"{_local(token['made_unix_s']):%Y-%m-%d %H:%M}"
+        made = clock(token["made_unix_s"], date=True)
         good = "expired" if token["expired"] else _until(token)
         rows.add_row(token["name"], token["scope"], made, token["made_by"], good)
     console.print(rows)
@@ -38,8 +37,4 @@ def revoked(answer: dict[str, Any]) -> None:
 
 def _until(token: dict[str, Any]) -> str:
     expires = token["expires_unix_s"]
-    return "until it is revoked" if expires is None else f"until {_local(expires):%Y-%m-%d %H:%M}"
-
-
-def _local(unix_s: float) -> datetime:
-    return datetime.fromtimestamp(unix_s).astimezone()
+    return "until it is revoked" if expires is None else f"until {clock(expires, date=True)}"

@@ -18,6 +18,7 @@ from adocd.cli.target import Json, daemon
 from adocd.cli.terminal import say
 from adocd.daemon.book.state_dir import journal_path
 from adocd.daemon.book.tokens import BadName, NameTaken, Token, TokenError, TokenStore, tokens_path
+from adocd.model.in_words import duration
 from adocd.targets import run_dir
 
 app = typer.Typer(
@@ -25,6 +26,8 @@ app = typer.Typer(
 )
 
 T = TypeVar("T")
+#: As in REST (adocd.api.rest.tokens), which takes too long to import here.
+_LONGEST_S = 10 * 366 * 86400.0
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Who will use it; the audit trail shows this name.")]
 
 
@@ -49,6 +52,8 @@ def create(
 ) -> None:
     """Make a token and show its secret once: adocctl token create grafana --scope read --for 30d."""
     expires_in_s = parse_duration_s(for_)
+    if expires_in_s is not None and expires_in_s > _LONGEST_S:
+        fail(f"--for must be at most {duration(_LONGEST_S)}, not {for_}; `ever` has no end", Exit.USAGE)
     body = {"name": name, "scope": scope.value, "expires_in_s": expires_in_s}
 
     def directly(store: TokenStore) -> dict[str, Any]:
@@ -66,7 +71,7 @@ def list_(as_json: Json = False) -> None:
     def directly(store: TokenStore) -> dict[str, Any]:
         return {"tokens": [_view(store, token) for token in store.tokens()]}
 
-    answer = _done(lambda: daemon().get("/v1/tokens"), directly)
+    answer = _done(lambda: daemon().get("/v1/tokens"), directly, changes=False)
     show.json_or(as_json, answer["tokens"], show_tokens.listed)
 
 
@@ -83,7 +88,7 @@ def revoke(name: Name, as_json: Json = False) -> None:
     show.json_or(as_json, answer, show_tokens.revoked)
 
 
-def _done(by_daemon: Callable[[], T], directly: Callable[[TokenStore], T]) -> T:
+def _done(by_daemon: Callable[[], T], directly: Callable[[TokenStore], T], *, changes: bool = True) -> T:
     """Ask the daemon; if none answers, work on the token file and say which one."""
     try:
         return by_daemon()
@@ -97,7 +102,10 @@ def _done(by_daemon: Callable[[], T], directly: Callable[[TokenStore], T]) -> T:
         fail(str(error), Exit.REFUSED)
     except TokenError as error:
         fail(f"no daemon answers that this user may ask, and {error}", Exit.NO_DAEMON)
-    say(f"no daemon answers; a daemon that keeps its tokens in {store.path} will use this change", err=True)
+    if changes:
+        say(f"no daemon answers; a daemon that keeps its tokens in {store.path} will use this change", err=True)
+    else:
+        say(f"no daemon answers; this is what {store.path} has", err=True)
     return answer
 
 

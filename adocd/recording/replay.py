@@ -187,16 +187,15 @@ class _Session:
         self.law = Law(policy, about.capabilities)
         self.ledger = Ledger(flat(about.originals))
         self.steering = Steering(self.ledger, GUARDS, CompactionLimits())
-        #: What the guards can know about a recorded machine, which does not include its free memory and space.
-        self.beside = Beside(budget_bytes=about.memory_budget_bytes, process_limit_bytes=about.memory_limit_bytes)
+        self.beside = _beside(about)
         #: Values decided so far; each is kept until the recorded value changes.
         self.decided: dict[OptionName, _Wanted] = {}
         self._probe = StatisticsProbe(about.capabilities)
         self._has_begun = False
 
     def go_on_with(self, about: About) -> None:
-        """Take created and dropped column families, and changed originals."""
-        self.about = about
+        """Take created and dropped column families, changed originals, and another memory budget."""
+        self.about, self.beside = about, _beside(about)
         self.ledger.unheld(flat(about.originals), {})
 
     def measure(self, look: Look) -> Sample | None:
@@ -215,6 +214,11 @@ class _Session:
         """Forget decided values of options whose recorded values have changed: the recorded ones count from now on."""
         for option in [o for o, wanted in self.decided.items() if current.get(o) != wanted.was]:
             del self.decided[option]
+
+
+def _beside(about: About) -> Beside:
+    """Return what the guards can know about a recorded machine, which does not include its free memory and space."""
+    return Beside(budget_bytes=about.memory_budget_bytes, process_limit_bytes=about.memory_limit_bytes)
 
 
 def _is_like(one: ReplayedDecision, other: ReplayedDecision) -> bool:

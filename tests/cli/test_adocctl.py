@@ -12,7 +12,17 @@ import pytest
 from adocd.api.client import RestClient
 from adocd.cli import show, steer
 from adocd.targets.run_dir import daemon_socket
-from tests.cli.harness import adocctl_json, command, log_of, script, script_serving, serving, wait_for_target
+from tests.cli.harness import (
+    adocctl_json,
+    command,
+    environment_of,
+    log_of,
+    script,
+    script_serving,
+    serving,
+    start_script,
+    wait_for_target,
+)
 from tests.daemon.harness import overflowing
 from tests.support.fake_agent import FakeAgent
 from tests.support.fake_database import FakeDatabase
@@ -148,6 +158,16 @@ def test_what_cannot_be_done_is_one_sentence_and_an_exit_code(run_dir: Path) -> 
 @pytest.mark.parametrize("arguments", [("targets",), ("status",), ("set-policy", "adoc"), ("decisions",)])
 def test_without_a_daemon(run_dir: Path, arguments: tuple[str, ...]) -> None:
     script("adocctl", *arguments, run_dir=run_dir).failed(3, "no daemon answers at", "start one by `adocd serve`")
+
+
+@pytest.mark.parametrize(
+    "arguments", [("controllers",), ("controllers", "--json"), ("--help",), ("--version",)], ids=" ".join
+)
+def test_output_to_a_full_disk_is_one_sentence(run_dir: Path, arguments: tuple[str, ...]) -> None:
+    err = run_dir / "err"
+    process = start_script("adocctl", *arguments, env=environment_of(run_dir), out=Path("/dev/full"), err=err)
+    assert process.wait(60) == 1
+    assert err.read_text() == "adocctl: the output cannot be written: No space left on device\n"
 
 
 def test_a_restore_does_not_claim_that_a_daemon_which_is_there_remembers_nothing(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
+import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -12,14 +13,18 @@ from typing import Any
 
 import pytest
 
-from adocd.cli.record import _look_s
+from adocd.api.client import NoDaemon, NotInTime, RestClient, RestError
+from adocd.cli.exits import Exit
+from adocd.cli.record import _follow, _look_s
 from adocd.controllers import registry
 from adocd.model.policy import Policy
-from adocd.recording.format import Rule, Seen
+from adocd.recording.format import SEEN, Rule, Seen
+from adocd.recording.lines import LineFile
+from adocd.recording.writer import Recorder
 from tests.cli.harness import BIN, adocctl_json, command, environment_of, serving, wait_for_target
 from tests.controllers.laws import PARAMETERS
 from tests.daemon.harness import overflowing
-from tests.recording.made import looks, write
+from tests.recording.made import ABOUT, HEADER, looks, write
 from tests.support.fake_agent import FakeAgent
 from tests.support.full_disk import can_mount, on_small_disk
 from tests.support.waiting import eventually
@@ -260,6 +265,37 @@ def test_the_daemon_ends_and_what_was_recorded_stays(run_dir: Path) -> None:
     found = replay(run_dir, file, "adoc")
     assert found["samples"] > 1
     assert found["recorded"]["ended"] == "no daemon answers any more"
+
+
+def test_a_daemon_that_has_no_answer_now_is_asked_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It counts its looks, so a recording of hours need not end with one answer that does not come."""
+    first, *_, fourth = looks(4)
+    rule, busy = Rule(Policy("fixed"), None), RestError(503, "all 64 connections are busy; try again")
+    answers: list[Seen | Exception] = [
+        Seen(1, 0.1, "/db", "attached", rule, ABOUT, first),
+        NotInTime("the daemon is there and does not answer"),
+        busy,
+        busy,
+        Seen(4, 0.1, "/db", "attached", rule, ABOUT, fourth),
+        NoDaemon("it has ended"),
+    ]
+
+    class Client(RestClient):
+        def get(self, path: str, **query: str | int) -> Any:  # noqa: ARG002
+            if isinstance(answer := answers.pop(0), Exception):
+                raise answer
+            return json.loads(SEEN.dump_json(answer))
+
+    recorder = Recorder(LineFile(tmp_path / "r"), HEADER)
+    ended = _follow(Client(tmp_path / "daemon.sock"), "ed765b", recorder, threading.Event(), None)
+    recorder.close()
+    assert ended == ("no daemon answers any more", Exit.NO_DAEMON)
+    assert (recorder.snapshots, recorder.missed) == (2, 2)
+    said = capsys.readouterr().err.splitlines()
+    assert said == [
+        "adocctl: the daemon is there and does not answer; asking again",
+        "adocctl: all 64 connections are busy; try again; asking again",
+    ]
 
 
 def test_a_database_that_is_opened_again_is_another_session(run_dir: Path) -> None:

@@ -149,6 +149,28 @@ def test_without_a_daemon(run_dir: Path) -> None:
     command("adocctl", "token", "create", "a", run_dir=run_dir).failed(3, "no daemon answers", "are damaged")
 
 
+def test_without_a_daemon_a_token_lasts_no_longer_than_with_one(run_dir: Path) -> None:
+    """No calendar has the end of 9999999 days: it was made, and from then on no list could be shown."""
+    words = ("--for must be at most 3660 d, not 9999999d; `ever` has no end",)
+    command("adocctl", "token", "create", "a", "--for", "9999999d", run_dir=run_dir).failed(2, *words)
+    listed = command("adocctl", "token", "list", run_dir=run_dir)
+    assert "There is no token." in listed.ok()
+    assert listed.err == f"no daemon answers; this is what {run_dir}/tokens.json has\n", "nothing is changed"
+    command("adocctl", "token", "create", "a", "--for", "3660d", run_dir=run_dir).ok()
+    with serving(run_dir):
+        command("adocctl", "token", "create", "b", "--for", "3661d", run_dir=run_dir).failed(2, "at most 3660 d")
+        command("adocctl", "token", "create", "b", "--for", "3660d", run_dir=run_dir).ok()
+
+
+def test_a_token_whose_end_no_calendar_has_is_listed(run_dir: Path) -> None:
+    command("adocctl", "token", "create", "a", "--for", "1h", run_dir=run_dir).ok()
+    file = run_dir / "tokens.json"
+    content = json.loads(file.read_text())
+    content["tokens"][0]["expires_unix_s"] = 1e12
+    file.write_text(json.dumps(content))
+    assert "until 1000000000000" in command("adocctl", "token", "list", run_dir=run_dir).ok()
+
+
 def test_only_one_place_to_listen(run_dir: Path) -> None:
     command("adocd", "serve", "--listen", "[::1]:0", "--port", "0", run_dir=run_dir).failed(2, "not both")
     command("adocd", "serve", "--listen", "example.org:80", run_dir=run_dir).failed(2, "names are not looked up")

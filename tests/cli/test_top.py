@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import time
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -12,12 +14,14 @@ from rich.console import Console
 from adocd.api.client import NoDaemon, RestClient
 from adocd.cli.top import over_time, words
 from adocd.cli.top.feed import Frame, TopFeed
+from adocd.cli.top.keys import quits
 from adocd.cli.top.screen import Screen, fits
 from adocd.model.in_words import option_value
 from tests.cli.harness import adocctl_json, command, no_traceback, serving, wait_for_target
 from tests.cli.pseudo_terminal import PseudoTerminal
 from tests.daemon.harness import overflowing
 from tests.support.fake_agent import FakeAgent
+from tests.support.fake_daemon import Answer, FakeDaemon
 from tests.support.fake_database import FakeDatabase
 from tests.support.waiting import eventually
 
@@ -99,6 +103,41 @@ def test_ctrl_c_ends_it_well(run_dir: Path) -> None:
         assert "Traceback" not in terminal.output
 
 
+@pytest.mark.parametrize(
+    ("typed", "ends"),
+    [
+        ("q", True), ("Q", True), ("\x04", True), ("qq", True), ("jq", True), ("\x1b[Aq", True),
+        ("", False), ("j", False), ("\x1b[A", False), ("\x1bOQ", False), ("\x1b[15~", False),
+    ],
+)  # fmt: skip
+def test_keys_that_were_pressed_while_it_waited_are_read_together(typed: str, ends: bool) -> None:
+    assert quits(typed) == ends
+
+
+def test_a_key_ends_it_over_a_daemon_that_takes_longer_than_a_refresh(run_dir: Path) -> None:
+    def slowly(*_: Any) -> Answer:
+        time.sleep(0.5)
+        return 200, {"targets": [], "problems": {}, "journal": JOURNAL}
+
+    with (
+        FakeDaemon(run_dir, {"/v1/targets": slowly}),
+        PseudoTerminal("top", "--interval", "0.2", run_dir=run_dir) as terminal,
+    ):
+        terminal.shows("No database to show")
+        terminal.press("q")
+        assert terminal.ends() == 0
+
+
+def test_sigterm_leaves_the_terminal_as_it_was(run_dir: Path) -> None:
+    with PseudoTerminal("top", run_dir=run_dir) as terminal:
+        terminal.shows("NO DAEMON")
+        terminal.process.terminate()
+        assert terminal.ends() == 128 + signal.SIGTERM
+        assert terminal.settings_now == terminal.before
+        assert "\x1b[?1049l" in terminal.output, "the screen from before is back"
+        assert "Traceback" not in terminal.output
+
+
 def test_in_a_pipe_it_looks_once(run_dir: Path) -> None:
     with FakeAgent(run_dir, [overflowing(run_dir / "db"), FakeDatabase(run_dir / "other")]), serving(run_dir):
         wait_for_target(run_dir)
@@ -153,6 +192,23 @@ def test_one_target_with_everything_fits_too() -> None:
     assert all(len(line) <= 80 for line in lines)
     assert any(line.startswith("writes are stopped for 10 s: level 0 has 36 files") for line in lines)
     assert any("adoc.l0: batch_size 128 MiB: applied" in line for line in lines)
+
+
+@pytest.mark.parametrize("lines", [1, 2, 3, 5, 8, 24])
+def test_the_problems_of_a_fleet_leave_room_for_the_databases(lines: int) -> None:
+    """Each of forty agents that speak another version is a sentence of two lines."""
+    said = "it speaks version 2.0 of the admin protocol; " * 2
+    problems = {f"/run/adocd/agent-{pid}.sock": said for pid in range(40)}
+    two = [detail("/db"), detail("/other")]
+    for targets in (two, two[:1]):
+        frame = Frame(1000.0, tuple(targets), problems, JOURNAL, {t["id"]: t for t in targets})
+        shown = drawn(frame, lines=lines)
+        assert len(shown) == lines
+        assert "q quits" in shown[-1]
+        if lines == 24:
+            assert any("37 more like this: adocctl targets lists all" in line for line in shown)
+            assert any("/db" in line for line in shown)
+        assert sum("agent-" in line for line in drawn(frame)) == 40, "in a pipe there is room for all"
 
 
 def test_pins_and_a_pause_are_told_in_full() -> None:

@@ -21,11 +21,13 @@ from adocd.model.sample import Sample
 from adocd.model.snapshot import Event, OptionValues, Snapshot
 from adocd.recording.format import About, NotReplayable
 from adocd.recording.found import ReplayResult
+from adocd.recording.lines import LineFile
 from adocd.recording.reader import Recording
 from adocd.recording.replay import run
+from adocd.recording.writer import Recorder
 from tests.builders import CAPABILITIES
 from tests.controllers.laws import PARAMETERS
-from tests.recording.made import ABOUT, looks, with_options, write
+from tests.recording.made import ABOUT, HEADER, looks, with_options, write
 
 ADOC = Policy("adoc")
 
@@ -90,6 +92,22 @@ def test_safety_guards_are_asked(tmp_path: Path) -> None:
     assert (decided.outcome, decided.changes, decided.same_again) == ("refused", (), 9)
     assert decided.settings[0].value == 128 * MIB, "what the law wanted"
     assert decided.guards[0].guard == "memory budget"
+
+
+def test_the_memory_budget_is_that_of_each_time(tmp_path: Path) -> None:
+    """A daemon that reads its configuration again tells another one within the same open."""
+    recorder = Recorder(LineFile(tmp_path / "recording"), HEADER)
+    for number, each in enumerate(looks(11)):
+        recorder.about(ABOUT if number < 5 else replace(ABOUT, memory_budget_bytes=100 * MIB))
+        recorder.snapshot(each, 1.7e9 + number)
+    recorder.end("the time was over")
+    found = replay_again(tmp_path, ADOC)
+    assert found.sessions == 1
+    assert [(each.outcome, each.time_s, each.same_again) for each in found.decisions] == [
+        ("would set", 1.0, 3),
+        ("refused", 5.0, 5),
+    ]
+    assert found.decisions[1].guards[0].guard == "memory budget"
 
 
 def test_a_law_that_cannot_work_there_says_why(tmp_path: Path) -> None:

@@ -1,8 +1,12 @@
 """The command `adocctl top`."""
 
 import json
+import signal
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
 from typing import Annotated, Any
 
 import typer
@@ -13,11 +17,10 @@ from adocd.cli.exits import Exit, fail
 from adocd.cli.parameters import seconds
 from adocd.cli.target import Json, OpenTargetName, daemon, target_id
 from adocd.cli.top.feed import Frame, TopFeed
-from adocd.cli.top.keys import keys
+from adocd.cli.top.keys import keys, quits
 from adocd.cli.top.screen import Screen, fits
 from adocd.targets import run_dir
 
-_QUIT = ("q", "Q", "\x04")
 _LEAST_S, _MOST_S = 0.2, 3600.0
 
 
@@ -86,15 +89,35 @@ def _lines(feed: TopFeed, interval_s: float, *, once: bool) -> None:
 
 def _live(feed: TopFeed, interval_s: float) -> None:
     console = Terminal(soft_wrap=False)
-    with keys() as pressed, Live(console=console, screen=True, auto_refresh=False, redirect_stderr=False) as live:
+    with (
+        _ended_by_sigterm(),
+        keys() as pressed,
+        Live(console=console, screen=True, auto_refresh=False, redirect_stderr=False) as live,
+    ):
         while True:
             began_s = time.monotonic()
             feed.shown = fits(console.size.height)
             live.update(Screen(feed.ask(), _place(), live=True), refresh=True)
-            while (left_s := began_s + interval_s - time.monotonic()) > 0:
-                key = pressed.wait(left_s)
-                if key in _QUIT:
+            while True:  # at least once: a daemon may take longer to answer than `interval_s`
+                left_s = began_s + interval_s - time.monotonic()
+                if quits(pressed.wait(left_s)):
                     return
+                if left_s <= 0:
+                    break
+
+
+@contextmanager
+def _ended_by_sigterm() -> Iterator[None]:
+    """Let SIGTERM, as from timeout(1), end `top` as q does: else the terminal would stay as `top` has set it."""
+
+    def end(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
+        raise SystemExit(128 + number)
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def content(frame: Frame) -> dict[str, Any]:

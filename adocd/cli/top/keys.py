@@ -2,12 +2,17 @@
 
 import contextlib
 import os
+import re
 import select
 import sys
 import termios
 import time
 import tty
 from collections.abc import Iterator
+
+_QUIT = ("q", "Q", "\x04")
+#: What an arrow or a function key sends (ECMA-48, 5.4, and SS3 with a letter): that of F2 has a Q in it.
+_SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|O.)")
 
 
 class Keyboard:
@@ -19,7 +24,7 @@ class Keyboard:
     def wait(self, seconds: float) -> str:
         """Wait up to `seconds` for a key; "" if none was pressed. An arrow key returns several characters."""
         if self._descriptor is None:
-            time.sleep(seconds)
+            time.sleep(max(0.0, seconds))
             return ""
         ready, _, _ = select.select([self._descriptor], [], [], max(0.0, seconds))
         if not ready:
@@ -28,6 +33,11 @@ class Keyboard:
         if not read:  # the terminal is gone
             return "q"
         return read.decode("utf-8", "replace")
+
+
+def quits(typed: str) -> bool:
+    """Whether one of these keys ends `top`; several are read at once if they were pressed while it waited."""
+    return any(key in _QUIT for key in _SEQUENCE.sub("", typed))
 
 
 @contextlib.contextmanager

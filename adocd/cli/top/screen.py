@@ -24,6 +24,8 @@ _AROUND = 5
 _LABEL = 11
 #: Most columns of a graph, and most decisions listed.
 _COLUMNS, _DECISIONS = 120, 20
+#: Most problems of sockets listed on a terminal: a fleet can have hundreds, and the databases must still be seen.
+_PROBLEMS = 3
 #: The two ends of the time axis.
 _BEGIN, _END = f"{over_time.SPAN_S / 60:.0f} min ago", "now"
 PANIC = "adocctl restore --all"
@@ -40,10 +42,12 @@ class Screen:
         width = options.max_width
 
         body = list(_body(self._frame, width))
-        head = [line for each in _head(self._frame, self._place) for line in _folded(each, console, width)]
-        foot = list(_foot(self._frame, live=self._live))
         height = self._height if self._height is not None else (options.max_height if self._live else None)
+        most = None if height is None else _PROBLEMS
+        head = [line for each in _head(self._frame, self._place, most) for line in _folded(each, console, width)]
+        foot = list(_foot(self._frame, live=self._live))
         if height is not None:
+            head = head[: max(0, height - len(foot))]
             room = max(0, height - len(head) - len(foot))
             if len(self._frame.targets) == 1:  # its decisions come last, newest first, so the oldest are cut
                 body = body[:room]
@@ -51,7 +55,7 @@ class Screen:
                 body = [
                     *body[: max(0, room - 1)],
                     Text("... the rest does not fit: make the terminal higher", style="dim"),
-                ]
+                ][:room]
             body += [Text()] * (room - len(body))
         lines = [*head, *body, *foot]
         for number, line in enumerate(lines):
@@ -73,7 +77,7 @@ def fits(height: int) -> int:
     return max(1, (height - _AROUND) // _LINES_A_TARGET)
 
 
-def _head(frame: Frame, place: str) -> Iterable[Text]:
+def _head(frame: Frame, place: str, most_problems: int | None) -> Iterable[Text]:
     open_ = [t for t in frame.targets if t["state"] != "closed"]
     stalled = sum(1 for t in open_ if (t["stall"] or {}).get("condition", t["condition"]) not in (None, "normal"))
     told = f"{len(open_)} open, {stalled} stalled" if frame.unix_s else "no answer yet"
@@ -82,13 +86,15 @@ def _head(frame: Frame, place: str) -> Iterable[Text]:
         since = "" if frame.problem_since_unix_s is None else f" since {clock(frame.problem_since_unix_s)}"
         yield Text(f"NO DAEMON{since}: {frame.problem}", style="bold red")
         below = f"; what follows is from {clock(frame.unix_s)}" if frame.unix_s else ""
-        yield Text(f"Asking again every second{below}. Databases keep running; their agents undo the changes.")
+        yield Text(f"Asking again at each refresh{below}. Databases keep running; their agents undo the changes.")
     elif frame.back_unix_s is not None and frame.unix_s - frame.back_unix_s < _BACK_S:
         yield Text(f"The daemon has answered again since {clock(frame.back_unix_s)}.", style="green")
     if frame.journal is not None and frame.journal["problem"]:
         yield Text(sentences.journal_problem(frame.journal["problem"]), style="bold red")
-    for where, problem in frame.problems.items():
+    for where, problem in list(frame.problems.items())[:most_problems]:
         yield Text(problem if problem.startswith(where) else f"{where}: {problem}", style="yellow")
+    if most_problems is not None and (more := len(frame.problems) - most_problems) > 0:
+        yield Text(f"{more} more like this: adocctl targets lists all", style="yellow")
 
 
 def _foot(frame: Frame, *, live: bool) -> Iterable[Text]:
