@@ -211,8 +211,11 @@ def test_what_95_percent_shows() -> None:
     met = {
         scheme: sum(ratio <= 0.1 for ratio in to_default(kept, scheme, measured(LATEST))) for scheme in STEADY.values()
     }
-    assert met == {"tide": 5, "default-with-adoc-memory": 5, "default-with-tide-memory": 4, "adoc": 3}
-    assert "in each pair by `tide` and by the memtables of `adoc`, and in four of the five by those of `tide`" in WORDS
+    assert met == {"tide": 3, "default-with-adoc-memory": 5, "default-with-tide-memory": 5, "adoc": 1}
+    assert "in each pair by the memtables of `tide` and by those of `adoc`, without a law, and in three of" in WORDS
+    assert f"`tide`, whose median ratio is {median_ratio(block, LATEST, 'tide', 'default')}." in WORDS
+    assert difference(block, LATEST, "tide", "default-with-adoc-memory") == "more"
+    assert difference(block, "with_drain_per_s", "tide", "default") == "less"
     written = [
         median(
             each
@@ -222,8 +225,9 @@ def test_what_95_percent_shows() -> None:
         for scheme in ("tide", "default")
     ]
     assert f"wrote {written[0]:.1f} times what the user wrote, the defaults {written[1]:.1f} times" in WORDS
-    acted = [figures(run).acted for run in kept if run.scheme.name == "tide"]
-    assert all(each.away_share("level0_compaction_trigger") > 0.9 for each in acted)
+    tide = [run for run in kept if run.scheme.name == "tide"]
+    assert all(figures(run).acted.away_share("level0_compaction_trigger") > 0.8 for run in tide)
+    assert {run.at_end.stalled_s for run in tide} == {0.0}, "RocksDB held no write"
 
 
 def test_the_verdicts_on_the_trace() -> None:
