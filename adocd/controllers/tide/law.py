@@ -123,8 +123,6 @@ from adocd.model.sample import ColumnFamilySample, Sample
 #: Clients are at the ebb below this share of their peak, or of the device, for so long; or below this one for longer.
 _EBB_OF_CLIENTS, _EBB_OF_DEVICE, _EBB_S = 1 / 10, 1 / 8, 5.0
 _SLACK_OF_DEVICE, _SLACK_S = 1 / 6, 60.0
-#: Of the device, what clients and merges beside them may take together; the rest is for peaks.
-_DEMAND_SHARE = 0.8
 _OF_FAMILY = (
     Knob.MEMTABLE_SIZE,
     Knob.MEMTABLE_NUMBER,
@@ -324,13 +322,13 @@ class Tide(Controller):
     def _room(self, sample: Sample) -> float:
         """Return the bytes of the base level that a merge may write for each of level 0, to fit beside the clients.
 
-        0 where that does not fit, is not known, or is left to whoever reads or to neighbours.
+        0 where that does not fit, is not known, or is left to whoever reads or to neighbours, and outside a flood.
         """
-        demand, is_scarce = self._demand.bytes_per_s, sample.allowance is not None and sample.allowance.is_scarce
-        if demand is None or self._is_read or is_scarce:
+        is_scarce = sample.allowance is not None and sample.allowance.is_scarce
+        if self._regime not in ADMITS or self._is_read or is_scarce:
             return 0.0
         device = (self._device(sample) or 0.0) / self._learned.kept
-        return max(0.0, _DEMAND_SHARE * device / max(1.0, demand, self._learned.writes) - 2)
+        return self._demand.room(device, self._learned.writes)
 
     # -- values
 
@@ -355,8 +353,7 @@ class Tide(Controller):
         if not self._is_read:
             slots = 1 if self._regime is Regime.EBB else min(p.flush_slots, allowed or p.flush_slots)
             # Where merges fit beside the clients, wide ones would only take the device from their flushes.
-            has_room = self._regime in ADMITS and self._room(sample) > 0
-            width = 1 if has_room else min(p.subcompactions, allowed or p.subcompactions)
+            width = 1 if self._room(sample) else min(p.subcompactions, allowed or p.subcompactions)
         # What the owner had is not known everywhere, and what cannot be given back is not taken.
         if (jobs := owners_value(Knob.BACKGROUND_JOBS, sample)) is not None:
             most = sample.background_jobs_max or 4 * slots
@@ -437,7 +434,7 @@ class Tide(Controller):
         worst = max(flooded, key=lambda cf: (cf.l0_files, cf.immutable_memtables))
         device = "not learned yet" if self._learned.device is None else f"{exact_size(int(self._learned.device))}/s"
         reads = "reads matter" if self._is_read else "nobody reads"
-        if self._regime in ADMITS and self._room(sample) > 0:
+        if self._room(sample):
             reads += ", merges fit beside the clients"
         return (
             f"column family {worst.name}: {worst.l0_files} L0 files, {worst.immutable_memtables} immutable memtables; "

@@ -25,6 +25,8 @@ NEARLY_ALL = 0.9
 _SIZES_FOR_S = 60.0
 #: What clients write is what they want when nobody has waited for so long, in s; and it is a mean over as long.
 _UNHELD_S = 30.0
+#: Of the device, what clients and merges beside them may take together; the rest is for peaks.
+_DEMAND_SHARE = 0.8
 
 
 @dataclass(slots=True)
@@ -89,10 +91,15 @@ class Demand:
         #: Since somebody waited, in s.
         self._unheld_s = 0.0
 
-    @property
-    def bytes_per_s(self) -> float | None:
-        """What clients write; None before the flood is half a minute old, and if somebody waited in the last half."""
-        return self._writes.value if self._unheld_s >= _UNHELD_S else None
+    def room(self, device: float, writes: float) -> float:
+        """Return the bytes that a merge may write beyond each byte that clients write, and that is flushed and merged.
+
+        `device` and `writes`, what clients write just now, are in bytes/s as clients write them. 0 if there is no room,
+        before the flood is half a minute old, and if somebody waited in the last half minute.
+        """
+        if self._unheld_s < _UNHELD_S:
+            return 0.0
+        return max(0.0, _DEMAND_SHARE * device / max(1.0, self._writes.value or 0.0, writes) - 2)
 
     def observe(self, sample: Sample) -> None:
         """Take in a window."""
