@@ -13,8 +13,9 @@ def main() -> None:
     if sys.argv[1:3] == ["exec", "--"] and len(sys.argv) > 3:
         from adocd.process import compiled  # noqa: PLC0415
         from adocd.process import exec as program  # noqa: PLC0415
+        from adocd.targets import run_dir  # noqa: PLC0415
 
-        with contextlib.suppress(program.CannotAttach, compiled.NativeError):
+        with contextlib.suppress(program.CannotAttach, compiled.NativeError, run_dir.BadRunDir):
             program.become(sys.argv[3:], program.AgentSettings())
     from adocd.cli import adocd  # noqa: PLC0415
 

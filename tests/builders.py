@@ -61,9 +61,13 @@ def column_family(
     memtable_stops: int = 0,
     stalls: Mapping[str, int] | None = None,
     memtables_bytes: int = 32 * MIB,
-    **options: int,
+    further_levels: tuple[int, ...] = (),
+    **options: int | str,
 ) -> ColumnFamilySample:
-    """A column family with RocksDB's default options, except for `options`; `stalls` are counted in the window."""
+    """A column family with RocksDB's default options, except for `options`; `stalls` are counted in the window.
+
+    `further_levels` are the numbers of files in the levels below level 0.
+    """
     counts = {"memtable_stops": memtable_stops} | dict(stalls or {})
     live = replace(
         ColumnFamilyOptions(
@@ -88,7 +92,7 @@ def column_family(
         active_memtable_bytes=memtables_bytes,
         memtables_bytes=memtables_bytes,
         pending_compaction_bytes=pending_compaction_bytes,
-        level_files=(l0_files,),
+        level_files=(l0_files, *further_levels),
         stall_counts=counts,
         options=live,
         overflow=(),
@@ -171,4 +175,5 @@ def _written(options: ColumnFamilyOptions) -> dict[str, str]:
         "target_file_size_base": str(options.target_file_size_base_bytes),
         "max_bytes_for_level_base": str(options.max_bytes_for_level_base_bytes),
         "disable_auto_compactions": "true" if options.disable_auto_compactions else "false",
+        "compaction_style": options.compaction_style,
     }

@@ -32,6 +32,8 @@ def build(
 ) -> None:
     """Compile the agent for this machine's librocksdb."""
     _refuse_librocksdb(java, rocksdb)
+    if output is not None and output.is_dir():
+        fail(f"--output is the directory {output}; name a file in it", Exit.USAGE)
     try:
         if java:
             _show_jar(java_agent.build(output, work), as_json)

@@ -13,6 +13,8 @@ from adocd.targets import run_dir
 
 #: Nobody waits longer than this for Tab.
 _PATIENCE_S = 1.0
+#: The law that adocd recommends; by name, because the import of the laws takes too long for Tab (registry.BY_DEFAULT).
+_BY_DEFAULT = "default"
 #: Pairs of a completion and its description.
 Words = list[tuple[str, str]]
 
@@ -36,9 +38,13 @@ def kept(incomplete: str) -> Words:
 
 
 def laws(incomplete: str) -> Words:
-    """Complete a control law, or after a plus sign the next one of a combination such as `adoc+mimd`."""
+    """Complete a control law or `default`, or after a plus sign the next law of a combination such as `adoc+mimd`."""
     before, plus, _ = incomplete.rpartition("+")
-    return _those(incomplete, ((f"{before}{plus}{law['name']}", law["summary"]) for law in _laws()))
+    known = _laws()
+    words = [(f"{before}{plus}{law['name']}", law["summary"]) for law in known]
+    if not plus:
+        words += [(_BY_DEFAULT, f"stands for {law['name']}") for law in known if law["default"]]
+    return _those(incomplete, words)
 
 
 def parameters(incomplete: str) -> Words:
@@ -47,7 +53,9 @@ def parameters(incomplete: str) -> Words:
     Reads the raw command line: while an option still lacks its value, the parser has parsed nothing.
     """
     line = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS") or ""
-    known = {law["name"]: law["parameters"] for law in _laws()}
+    listed = _laws()
+    known = {law["name"]: law["parameters"] for law in listed}
+    known.update((_BY_DEFAULT, law["parameters"]) for law in listed if law["default"])
     for word in line.split():
         chosen = word.removeprefix("--policy=").split("+")
         if set(chosen) <= known.keys():

@@ -21,9 +21,9 @@ With several column families, each sets its batch by its own overflow. The threa
 the paper's order, over all column families, sets them.
 
 Made for level compaction. Under universal or FIFO compaction the batch is write_buffer_size alone, redundancy overflow
-is never seen (RocksDB reports no pending bytes), and level 0 counts files, where RocksDB counts sorted runs. Does harm
-where memory is short (the memtables grow up to eightfold). Where the device is the limit, more threads only divide it.
-Reads may get slower with large level-0 files.
+is never seen (RocksDB reports no pending bytes), and under universal compaction level 0 counts sorted runs, as in
+RocksDB. Does harm where memory is short (the memtables grow up to eightfold). Where the device is the limit, more
+threads only divide it. Reads may get slower with large level-0 files.
 
 It can shrink what the owner has configured: max_bytes_for_level_base becomes level0_file_num_compaction_trigger x
 min_write_buffer_number_to_merge x batch, as in the authors' code. The first memory step alone turns an owner's
@@ -165,7 +165,8 @@ def _signal(sample: Sample, by_family: dict[str, Overflow], leading: Overflow) -
 
 def _evidence(cf: ColumnFamilySample, overflow: Overflow) -> str:
     if overflow is Overflow.LEVEL0:
-        return f"{cf.l0_files} L0 files, slowdown trigger {cf.options.level0_slowdown_writes_trigger}"
+        runs = f" and {cf.further_runs} further sorted runs" if cf.further_runs else ""
+        return f"{cf.l0_files} L0 files{runs}, slowdown trigger {cf.options.level0_slowdown_writes_trigger}"
     if overflow is Overflow.REDUNDANCY:
         limit = cf.options.soft_pending_compaction_bytes_limit
         return f"{cf.pending_compaction_bytes} pending compaction bytes, soft limit {limit}"

@@ -12,7 +12,7 @@ def judged(cf: ColumnFamilySample, options: ColumnFamilyOptions) -> ColumnFamily
     if cf.options is not options:
         cf = replace(cf, options=options)
     overflow = detect(
-        l0_files=cf.l0_files,
+        l0_files=cf.l0_delay_trigger_count,
         level0_slowdown_writes_trigger=options.level0_slowdown_writes_trigger,
         pending_compaction_bytes=cf.pending_compaction_bytes,
         soft_pending_compaction_bytes_limit=options.soft_pending_compaction_bytes_limit,

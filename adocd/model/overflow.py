@@ -27,8 +27,9 @@ def detect(
 ) -> tuple[Overflow, ...]:
     """Return the overflows of one column family in one window, in the paper's order of precedence.
 
-    Level 0 overflows when its files reach the slowdown trigger; redundancy when the estimated pending compaction bytes
-    reach the soft limit (0 means off, options.h); neither while RocksDB holds no writes for them
+    Level 0 overflows when its files, or the sorted runs of universal compaction
+    (`ColumnFamilySample.l0_delay_trigger_count`), reach the slowdown trigger; redundancy when the estimated pending
+    compaction bytes reach the soft limit (0 means off, options.h); neither while RocksDB holds no writes for them
     (`ColumnFamilyOptions.compaction_holds_writes`). Memory overflows when a memtable fills before the previous one is
     flushed: a memtable-limit stall in the window (`memtable_stalls`, a count), or memtables that wait for flushes
     (`ColumnFamilySample.memtables_wait`). The active memtable does not show it, because RocksDB switches memtables

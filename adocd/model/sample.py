@@ -6,6 +6,7 @@ from typing import Self
 
 from adocd.model.allowance import Allowance
 from adocd.model.latency import WriteLatency
+from adocd.model.options import LEVEL_COMPACTION, UNIVERSAL_COMPACTION
 from adocd.model.overflow import Overflow
 from adocd.model.snapshot import Condition, Counters, Event, OptionValues
 from adocd.model.surroundings import Surroundings
@@ -33,6 +34,7 @@ class ColumnFamilyOptions:
     target_file_size_base_bytes: int
     max_bytes_for_level_base_bytes: int
     disable_auto_compactions: bool
+    compaction_style: str = LEVEL_COMPACTION
 
     @classmethod
     def read(cls, values: Mapping[str, str]) -> Self:
@@ -53,6 +55,7 @@ class ColumnFamilyOptions:
             target_file_size_base_bytes=number("target_file_size_base"),
             max_bytes_for_level_base_bytes=number("max_bytes_for_level_base"),
             disable_auto_compactions=values.get("disable_auto_compactions") == "true",
+            compaction_style=values.get("compaction_style", LEVEL_COMPACTION),
         )
 
     @property
@@ -83,6 +86,20 @@ class ColumnFamilySample:
     level_bytes: tuple[int, ...] | None = None
     #: Names of the fields above that are not reported: they are 0 or empty here, and mean nothing.
     unknown: tuple[str, ...] = ()
+
+    @property
+    def further_runs(self) -> int:
+        """The sorted runs below level 0 that RocksDB counts for the L0 triggers: levels with files, if universal."""
+        is_universal = self.options.compaction_style == UNIVERSAL_COMPACTION
+        return sum(files > 0 for files in self.level_files[1:]) if is_universal else 0
+
+    @property
+    def l0_delay_trigger_count(self) -> int:
+        """What RocksDB compares with the L0 slowdown and stop triggers: files in level 0, if universal all sorted runs.
+
+        The name is RocksDB's (version_set.cc, VersionStorageInfo::CalculateBaseBytes).
+        """
+        return self.l0_files + self.further_runs
 
     @property
     def memtables_wait(self) -> bool:

@@ -50,7 +50,7 @@ def judge(
       They delay writes only if max_write_buffer_number is above 3 and at least one more than
       `min_write_buffer_number_to_merge` waits.
     - `l0_files` is a number of files; under universal compaction RocksDB counts sorted runs instead, so pass those
-      (VersionStorageInfo::l0_delay_trigger_count). A slowdown trigger below 0 is off; one of 0 always holds.
+      (`ColumnFamilySample.l0_delay_trigger_count`). A slowdown trigger below 0 is off; one of 0 always holds.
     - `pending_compaction_bytes` is rocksdb.estimate-pending-compaction-bytes; a limit of 0 means off.
     - With automatic compactions disabled, only memtables count.
 

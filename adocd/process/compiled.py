@@ -86,7 +86,7 @@ class Product:
         destination = output or self.kept(library)
         note = {"adocd": __version__, "sources": digest(self.sources), "rocksdb": str(library.path)}
         try:
-            self.directory(library).mkdir(parents=True, exist_ok=True)
+            destination.parent.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryDirectory(prefix="adocd-build-") as temporary:
                 compiled = self._compile(library, work or Path(temporary))
                 # A running program may have the old file mapped: replace it with a rename, never write into it.
@@ -96,7 +96,7 @@ class Product:
             if output is None:
                 self._note(library).write_text(json.dumps(note), encoding="utf-8")
         except OSError as error:
-            raise NativeError(f"{destination} cannot be written: {error.strerror}; set XDG_CACHE_HOME") from None
+            raise unwritable(destination, error, is_chosen=output is not None) from None
         return destination
 
     def _note(self, library: RocksDb) -> Path:
@@ -108,6 +108,12 @@ class Product:
         _run("cmake", "-S", str(self.sources), "-B", str(work), *defined)
         _run("cmake", "--build", str(work), "--parallel", str(os.cpu_count() or 1), "--target", self.target)
         return work / self.file
+
+
+def unwritable(destination: Path, error: OSError, *, is_chosen: bool) -> NativeError:
+    """Say that a product cannot be written, and where else it can go, which depends on who has chosen the place."""
+    way_out = "choose another --output" if is_chosen else "set XDG_CACHE_HOME"
+    return NativeError(f"{destination} cannot be written: {error.strerror}; {way_out}")
 
 
 def rocksdb(path: Path | None = None) -> RocksDb:

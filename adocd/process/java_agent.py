@@ -12,7 +12,7 @@ from pathlib import Path
 
 from adocd import __version__
 from adocd.process.bundled import agent_directory
-from adocd.process.compiled import NativeError, digest, read_note
+from adocd.process.compiled import NativeError, digest, read_note, unwritable
 
 JAR = "adocd-agent.jar"
 _PACKAGES = "maven openjdk-17-jdk-headless"
@@ -62,7 +62,7 @@ def build(output: Path | None = None, work: Path | None = None) -> Path:
         if output is None:
             _note().write_text(json.dumps(note), encoding="utf-8")
     except OSError as error:
-        raise NativeError(f"{destination} cannot be written: {error.strerror}; set XDG_CACHE_HOME") from None
+        raise unwritable(destination, error, is_chosen=output is not None) from None
     return destination
 
 

@@ -117,7 +117,7 @@ def run(
         ticking = asyncio.create_task(scene.loop.run())
         if isinstance(scene.target, RecordedTarget):
             await scene.target.fail_within(seconds)
-            scene.target.finish(scene.loop.remembered.decisions)
+            scene.target.finish(scene.book.all_decisions)
         else:
             await asyncio.sleep(seconds)
         found = _found(scene, seconds, began_s)

@@ -42,12 +42,16 @@ def ensure(directory: Path) -> None:
     longest = directory / "agent-4194304-99.sock"
     if len(os.fsencode(longest)) >= _SUN_PATH_BYTES:
         raise ValueError(f"the run directory {directory} is too long for a Unix socket's path; choose a shorter one")
-    if not directory.is_dir():
+    try:
         directory.mkdir(mode=0o770, parents=True)
-        if os.geteuid() == 0:
-            with contextlib.suppress(KeyError):
-                os.chown(directory, -1, grp.getgrnam("adocd").gr_gid)
-        directory.chmod(0o2770 if os.geteuid() == 0 else 0o700)  # after chown, which clears the set-group-ID bit
+    except FileExistsError:
+        if not directory.is_dir():
+            raise
+        return  # even if another process has made it at this moment: then its mode is that one's to set
+    if os.geteuid() == 0:
+        with contextlib.suppress(KeyError):
+            os.chown(directory, -1, grp.getgrnam("adocd").gr_gid)
+    directory.chmod(0o2770 if os.geteuid() == 0 else 0o700)  # after chown, which clears the set-group-ID bit
 
 
 def check(directory: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from adocd.controllers import registry
 from tests.cli.harness import BIN, command, wait_for_target
 from tests.cli.harness import quickly_serving as serving
 from tests.support.fake_agent import FakeAgent
@@ -57,6 +58,9 @@ def test_what_the_daemon_knows(run_dir: Path) -> None:
 def test_what_needs_no_daemon(run_dir: Path) -> None:
     assert completed(run_dir, "status", "my") == []
     assert completed(run_dir, "set-policy", "adoc+mi") == ["adoc+mimd"]
+    assert completed(run_dir, "set-policy", "de") == [registry.BY_DEFAULT]
+    assert completed(run_dir, "set-policy", "adoc+de") == [], "it stands for one law, and is none"
+    assert "memory_max_bytes=" in completed(run_dir, "set-policy", "default", "--set", "memory_")
     assert "write_buffer_size=" in completed(run_dir, "override", "set", "write")
     assert completed(run_dir, "events", "--kind", "st") == ["stall"]
     assert completed(run_dir, "export", "--format", "o") == ["options"]

@@ -22,6 +22,7 @@ from adocd.cli.doctor.finding import DoctorFinding
 from adocd.daemon.book.tokens import TokenStore
 from tests.cli.harness import command
 from tests.cli.harness import quickly_serving as serving
+from tests.process.attach.test_whose_socket import LISTENS
 from tests.support.fake_agent import FakeAgent
 from tests.support.fake_daemon import HEALTH, FakeDaemon
 from tests.support.fake_database import FakeDatabase
@@ -106,7 +107,6 @@ def test_programs_without_an_agent(tmp_path: Path, run_dir: Path) -> None:
     process(tmp_path, 20, ROCKSDB, comm="plain")
     process(tmp_path, 3, ROCKSDB, AGENT, comm="elsewhere")
     process(tmp_path, 4, ROCKSDICT, comm="python3")
-    mine = process(tmp_path, 5, ROCKSDB + " (deleted)", AGENT, comm="old")
     (tmp_path / "self").mkdir()
     database = tmp_path / "db"
     database.mkdir()
@@ -114,11 +114,14 @@ def test_programs_without_an_agent(tmp_path: Path, run_dir: Path) -> None:
     for number, target in enumerate((str(database / "LOCK"), "/tmp/LOCK", "pipe:[1]")):
         for pid in ("20", "4"):
             (tmp_path / pid / "fd" / str(number)).symlink_to(target)
-    with socket.socket(socket.AF_UNIX) as agent:
-        agent.bind(str(run_dir / f"agent-{mine.name}.sock"))
+    with socket.socket(socket.AF_UNIX) as left:
+        left.bind(str(run_dir / "agent-3.sock"))
+    # As of a container, where the program has another pid.
+    with Program([sys.executable, "-c", LISTENS, run_dir / "agent-20.sock"], environment(None, None)) as contained:
+        process(tmp_path, contained.pid, ROCKSDB + " (deleted)", AGENT, comm="old")
         findings = list(processes.without_agent(run_dir, tmp_path))
     assert [finding.level for finding in findings] == ["warning"] * 4
-    elsewhere, bundled, replaced, plain = findings
+    elsewhere, bundled, plain, replaced = findings
     assert "elsewhere (3) has an agent, and its socket is not in" in elsewhere.what
     assert "adocd_agent.attach" in (bundled.way_out or "")
     assert "replaced on the disk" in replaced.what

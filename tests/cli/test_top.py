@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from adocd.api.client import NoDaemon, RestClient
+from adocd.api.client import NoDaemon, NotInTime, RestClient, RestError
 from adocd.cli.top import over_time, words
 from adocd.cli.top.feed import Frame, TopFeed
 from adocd.cli.top.keys import quits
@@ -55,6 +55,7 @@ class Rest(RestClient):
     def __init__(self) -> None:
         self.details = [detail("/db")]
         self.is_there = True
+        self.error: NoDaemon | RestError | None = None
         self.points: list[dict[str, Any]] = []
         self.asked_from: list[float] = []
 
@@ -62,6 +63,8 @@ class Rest(RestClient):
         """Read."""
         if not self.is_there:
             raise NoDaemon("no daemon answers at /run/adocd/daemon.sock")
+        if self.error is not None:
+            raise self.error
         if path == "/v1/targets":
             return {"targets": [dict(each) for each in self.details], "problems": {}, "journal": JOURNAL}
         if path.endswith("/history"):
@@ -329,6 +332,34 @@ def test_what_was_seen_last_stays_while_the_daemon_is_away() -> None:
     assert any("answered again" in line for line in drawn(frame))
     now[0] = 1060.0
     assert not any("answered again" in line for line in drawn(feed.ask()))
+
+
+@pytest.mark.parametrize(
+    ("error", "title", "agents_undo"),
+    [
+        (NoDaemon("no daemon answers"), "NO DAEMON since", True),
+        (NotInTime("the daemon is there and does not answer"), "NO ANSWER since", False),
+        (RestError(503, "all 64 connections are busy; try again"), "NO ANSWER since", False),
+    ],
+)
+def test_a_daemon_that_is_there_is_not_said_to_be_gone(
+    error: NoDaemon | RestError, title: str, agents_undo: bool
+) -> None:
+    rest = Rest()
+    feed = TopFeed(rest, None)
+    feed.ask()
+    rest.error = error
+    text = "\n".join(drawn(feed.ask()))
+    assert title in text
+    assert str(error) in text
+    assert ("their agents undo the changes" in text) is agents_undo
+
+
+def test_in_a_pipe_a_daemon_that_is_there_is_not_said_to_be_gone(run_dir: Path) -> None:
+    busy: Answer = (503, {"detail": "all 64 connections are busy; try again"})
+    with FakeDaemon(run_dir, {"/v1/targets": busy}):
+        for more in ((), ("--once",)):
+            command("adocctl", "top", *more, run_dir=run_dir).failed(5, "all 64 connections are busy")
 
 
 def test_a_database_that_is_made_anew_under_its_path_is_looked_at() -> None:

@@ -8,6 +8,7 @@ from adocd.controllers import registry
 from adocd.controllers.base import Controller
 from adocd.model.decision import Decision, Setting
 from adocd.model.knob import MIB, Knob
+from adocd.model.options import UNIVERSAL_COMPACTION
 from adocd.model.policy import Policy
 from tests.builders import GIB, column_family, sample
 
@@ -30,6 +31,15 @@ def test_level0_overflow_adds_two_threads_and_leaves_the_batch() -> None:
     assert decision.settings == (Setting(Knob.BACKGROUND_JOBS, 4),)
     assert decision.rule == "adoc.level0"
     assert decision.signal == "level0 overflow in column family default: 20 L0 files, slowdown trigger 20"
+
+
+def test_under_universal_compaction_level0_overflows_by_its_sorted_runs() -> None:
+    runs = column_family(l0_files=17, further_levels=(0, 3, 0, 9, 40), compaction_style=UNIVERSAL_COMPACTION)
+    decision = adoc().step(sample(runs))
+    assert decision is not None
+    assert decision.signal == (
+        "level0 overflow in column family default: 17 L0 files and 3 further sorted runs, slowdown trigger 20"
+    )
 
 
 def test_level0_overflow_begins_at_the_trigger() -> None:

@@ -53,6 +53,19 @@ def test_another_cause_begins_another_stall() -> None:
     assert found["stalled_s"] == pytest.approx(3)
 
 
+def test_a_column_family_that_is_dropped_holds_no_writes_any_more() -> None:
+    found = diagnosed(
+        opened(),
+        line("[db/db_impl/db_impl.cc:2799] Created column family [index] (ID 1)", BEGIN_S),
+        stall(10, STOP, stopped=True, family="index"),
+        line("[db/db_impl/db_impl.cc:3311] Dropped column family with id 1", BEGIN_S + 12),
+        flushed(60, 1),
+    )
+    assert spans(found) == [(10, 12, "memtable", "stopped")]
+    assert found["stalls"][0]["ended"] is True
+    assert found["stalled_s"] == pytest.approx(2)
+
+
 def test_a_summary_while_the_log_goes_on_counts_what_is_not_over() -> None:
     parser, found = LogParser(), Diagnosis()
 

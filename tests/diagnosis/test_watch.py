@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -27,7 +26,8 @@ def test_a_stop_by_memtables_is_seen_while_it_lasts_though_its_event_comes_when_
     sampled(watch, 10)
     sampled(watch, 11, "stopped", column_family(immutable_memtables=2, memtable_stops=1))
     seen = now(watch)
-    assert (seen.condition, seen.causes, seen.evidence) == ("stopped", (Named("memtable", "default"),), "properties")
+    assert seen.causes == (Named("memtable", "default", "stopped"),)
+    assert (seen.condition, seen.evidence) == ("stopped", "properties")
     assert seen.since_unix_s == pytest.approx(APART_S + 10.5)
     assert seen.noticed_unix_s == pytest.approx(APART_S + 11)
     assert seen.why == (
@@ -44,7 +44,7 @@ def test_a_delay_has_its_times_from_the_events_and_its_cause_from_the_rule() -> 
     watch = StallWatch()
     sampled(watch, 10)
     sampled(watch, 11, "delayed", column_family(l0_files=20), events=[event(10.25, "normal", "delayed")])
-    assert now(watch).causes == (Named("l0", "default"),)
+    assert now(watch).causes == (Named("l0", "default", "delayed"),)
     assert now(watch).evidence == "stall events"
     assert now(watch).since_unix_s == pytest.approx(APART_S + 10.25)
     sampled(watch, 12, "delayed", column_family(l0_files=21))
@@ -131,7 +131,7 @@ def test_counts_name_the_cause_before_the_figures_do() -> None:
     watch = StallWatch()
     sampled(watch, 10)
     sampled(watch, 11, "delayed", column_family(l0_files=20, stalls={"pending_bytes_slowdowns": 1}))
-    assert now(watch).causes == (Named("pending_bytes", "default"),)
+    assert now(watch).causes == (Named("pending_bytes", "default", "delayed"),)
 
 
 def test_of_several_that_were_counted_the_figures_name_the_one_that_lasts() -> None:
@@ -139,7 +139,7 @@ def test_of_several_that_were_counted_the_figures_name_the_one_that_lasts() -> N
     sampled(watch, 10)
     counts = {"pending_bytes_slowdowns": 5, "l0_slowdowns": 1}
     sampled(watch, 11, "delayed", column_family(l0_files=20, stalls=counts))
-    assert now(watch).causes == (Named("l0", "default"),)
+    assert now(watch).causes == (Named("l0", "default", "delayed"),)
     assert [(c, h) for _, _, c, h, _ in spans(watch.found)] == [("pending_bytes", "delayed")]
 
 
@@ -148,14 +148,14 @@ def test_the_column_family_that_holds_writes_is_named_worst_first() -> None:
     sampled(watch, 10, "normal", column_family("a"), column_family("b"))
     sampled(watch, 11, "stopped", column_family("a", l0_files=20), column_family("b", immutable_memtables=2))
     assert now(watch).condition == "stopped"
-    assert now(watch).causes == (Named("memtable", "b"), Named("l0", "a"))
+    assert now(watch).causes == (Named("memtable", "b", "stopped"), Named("l0", "a", "delayed"))
 
 
 def test_what_nothing_explains_is_said_to_be_so() -> None:
     watch = StallWatch()
     sampled(watch, 10)
     sampled(watch, 11, "stopped")
-    assert now(watch).causes == (Named("other", None),)
+    assert now(watch).causes == (Named("other", None, "stopped"),)
     assert "no figure or count" in now(watch).why
     sampled(watch, 12)
     assert spans(watch.found) == [(10.5, 11.5, "other", "stopped", "properties")]
@@ -164,19 +164,16 @@ def test_what_nothing_explains_is_said_to_be_so() -> None:
 @pytest.mark.parametrize(
     ("style", "cause", "why"),
     [
-        (UNIVERSAL_COMPACTION, Named("l0", "default"), "17 level-0 files and 3 further levels with files"),
-        (LEVEL_COMPACTION, Named("other", None), "no figure or count"),
+        (UNIVERSAL_COMPACTION, Named("l0", "default", "delayed"), "17 level-0 files and 3 further levels with files"),
+        (LEVEL_COMPACTION, Named("other", None, "delayed"), "no figure or count"),
     ],
 )
 def test_under_universal_compaction_levels_with_files_count_as_level_0(style: str, cause: Named, why: str) -> None:
     """RocksDB compares the L0 triggers with the number of sorted runs."""
     watch = StallWatch()
-    runs = replace(column_family(l0_files=17), level_files=(17, 0, 0, 0, 1, 9, 40))
-    options = sample(runs).options
-    families = {"default": {**options.column_families["default"], "compaction_style": style}}
-    options = type(options)(database=options.database, column_families=families)
+    runs = column_family(l0_files=17, further_levels=(0, 0, 0, 1, 9, 40), compaction_style=style)
     sampled(watch, 10)
-    sampled(watch, 11, "delayed", runs, options=options)
+    sampled(watch, 11, "delayed", runs)
     assert now(watch).causes == (cause,)
     assert why in now(watch).why
 
@@ -188,7 +185,7 @@ def test_limits_that_are_not_reported_hold_nothing() -> None:
     bare = type(bare)(database=bare.database, column_families={"default": {}})
     zero = column_family(l0_files=3, level0_stop_writes_trigger=0, level0_slowdown_writes_trigger=0)
     sampled(watch, 11, "stopped", zero, options=bare)
-    assert now(watch).causes == (Named("other", None),)
+    assert now(watch).causes == (Named("other", None, "stopped"),)
 
 
 def test_the_close_ends_it_and_another_session_begins_anew() -> None:

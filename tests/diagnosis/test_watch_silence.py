@@ -53,7 +53,7 @@ def test_what_was_there_before_the_silence_lasted_through_it_unless_another_did(
     sampled(watch, 11, "delayed", column_family(l0_files=20))
     watch.silent(2.0, APART_S + 14, may_be_stalled=True)
     assert now(watch).condition == "possibly"
-    assert now(watch).causes == (Named("l0", "default"),)
+    assert now(watch).causes == (Named("l0", "default", "delayed"),)
     assert "when it last answered, writes were delayed" in now(watch).why
     sampled(watch, 15, "normal", column_family(stalls=counted), interval_s=4.0, stalled_fraction=0.75)
     assert spans(watch.found) == found
@@ -66,7 +66,8 @@ def test_in_silence_the_log_names_condition_and_cause() -> None:
     assert now(watch).condition == "possibly"
     logged(watch, 12.1, opened(at_s=0), stall(10.4, STOP, stopped=True))
     seen = now(watch)
-    assert (seen.condition, seen.causes, seen.evidence) == ("stopped", (Named("memtable", "default"),), "LOG")
+    assert seen.causes == (Named("memtable", "default", "stopped"),)
+    assert (seen.condition, seen.evidence) == ("stopped", "LOG")
     assert seen.since_unix_s == pytest.approx(BEGIN_S + 10.4)
     assert "2 immutable memtables, max_write_buffer_number 2" in seen.why
     logged(watch, 13.1, flushed(13.0))
@@ -120,7 +121,7 @@ def test_the_log_alone_is_enough() -> None:
     """A directory target has no agent."""
     watch = StallWatch()
     logged(watch, 10.5, opened(at_s=0), stall(10, L0))
-    assert (now(watch).condition, now(watch).causes) == ("delayed", (Named("l0", "default"),))
+    assert (now(watch).condition, now(watch).causes) == ("delayed", (Named("l0", "default", "delayed"),))
     logged(watch, 12.5, stall(12, STOP, stopped=True))
     assert now(watch).condition == "stopped"
     logged(watch, 14.5, flushed(14))

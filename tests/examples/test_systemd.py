@@ -95,6 +95,11 @@ def test_a_daemon_that_hangs_is_started_anew(systemd: Systemd) -> None:
     assert systemd.run("systemctl show -P MainPID adocd").ok() != before
 
 
+def test_only_the_daemon_is_told_to_stop() -> None:
+    """Systemd would end the web process at once, and the daemon start another while it restores."""
+    assert units.settings(UNITS / "adocd.service")["KillMode"] == ["mixed"]
+
+
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed")
 def test_the_daemon_is_confined() -> None:
     """By systemd's own score from 0 to 10; the example's has 1.5."""

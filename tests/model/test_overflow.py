@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from adocd.model.options import FIFO_COMPACTION, LEVEL_COMPACTION, UNIVERSAL_COMPACTION
 from adocd.model.overflow import Overflow, detect
 from adocd.model.sample import ColumnFamilySample
 from tests.builders import GIB, column_family
@@ -65,3 +66,13 @@ def loading(*, disable_auto_compactions: bool) -> ColumnFamilySample:
 def test_a_backlog_that_rocksdb_holds_no_writes_for_is_no_overflow() -> None:
     assert loading(disable_auto_compactions=False).overflow == (Overflow.LEVEL0, Overflow.REDUNDANCY)
     assert loading(disable_auto_compactions=True).overflow == ()
+
+
+@pytest.mark.parametrize(
+    ("style", "overflow"), [(UNIVERSAL_COMPACTION, (Overflow.LEVEL0,)), (LEVEL_COMPACTION, ()), (FIFO_COMPACTION, ())]
+)
+def test_under_universal_compaction_sorted_runs_overflow(style: str, overflow: tuple[Overflow, ...]) -> None:
+    """RocksDB compares the L0 triggers with them: each further level with files is one."""
+    runs = column_family(l0_files=17, further_levels=(0, 0, 0, 1, 9, 40), compaction_style=style)
+    assert runs.overflow == overflow
+    assert column_family(l0_files=17, further_levels=(0, 9, 40), compaction_style=style).overflow == ()

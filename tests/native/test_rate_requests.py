@@ -7,6 +7,7 @@ nobody can wait here for that to happen; the tests see that requests are small e
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,49 @@ def test_in_a_program_that_was_attached_to_as_well(native_programs: Path, direct
             early, low, _ = turn_down_and_up(host, client, directory / "db")
         assert low == LOW / PERIODS_PER_S
         assert (early > 0) is asserts(native_programs)
+
+
+def test_detaching_brings_a_rate_down_as_carefully(native_programs: Path, directory: Path, run_dir: Path) -> None:
+    """Where it was not restored before, or a daemon has changed it once more since."""
+    with Program([native_programs / "lifecycle"], environment(None, None)) as host:
+        host.ask("open", directory / "db", f"rate_limiter={LOW}")
+        attach_and_raise(host, run_dir)
+        host.ask("watch_requests", directory / "db", ASKED)
+        eventually(lambda: watched(host) == (0, ASKED), what="a request of full size")
+        attachment.detach(host.pid, run_dir)
+        eventually(lambda: watched(host)[1] == LOW / PERIODS_PER_S, what="a request of the original rate")
+        early, _ = watched(host)
+        host.ask("end_watch")
+    assert (early > 0) is asserts(native_programs)
+
+
+def test_a_database_that_closes_while_the_agent_detaches(native_programs: Path, directory: Path, run_dir: Path) -> None:
+    """The agent lets go of one after the other, and the host must not destroy the one that is still to come."""
+    with Program([native_programs / "lifecycle"], environment(None, None)) as host:
+        for name in ("one", "another"):
+            host.ask("open", directory / name, "more", f"rate_limiter={LOW}")
+        attach_and_raise(host, run_dir)
+        last = attachment.look(host.pid).databases[-1].directory  # as the agent has them in the order of addresses
+        socket = attachment.socket_of(host.pid, run_dir)
+        assert socket is not None
+        with ThreadPoolExecutor() as executor:
+            detaching = executor.submit(attachment.detach, host.pid, run_dir)
+            eventually(lambda: not socket.exists(), every_s=0.001, what="the agent begins to end")
+            host.ask("close", last)
+            detaching.result()
+        assert host.finish() == 0
+        assert host.stderr() == ""
+
+
+def attach_and_raise(host: Program, run_dir: Path) -> None:
+    """Raise the rate of each database from LOW to HIGH."""
+    attachment.attach(host.pid, run_dir, {})
+    socket = attachment.socket_of(host.pid, run_dir)
+    assert socket is not None
+    with AgentClient(socket) as client:
+        for database in client.databases():
+            db = database["id"]
+            client.change(db, client.acquire(db), [limiter(HIGH)], [back(limiter(LOW))]).ok()
 
 
 def test_a_flush_requests_as_much_as_without_an_agent(start: Start, connect: Connect, directory: Path) -> None:

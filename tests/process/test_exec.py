@@ -172,6 +172,12 @@ def test_a_set_user_id_program_is_refused(run_dir: Path, native_programs: Path) 
         program.librocksdb_of(privileged)
 
 
+def test_a_relative_run_directory_is_refused(run_dir: Path) -> None:
+    command("adocd", "exec", "--", "true", run_dir=run_dir, ADOCD_RUN_DIR="run").failed(
+        2, "ADOCD_RUN_DIR must be a whole path, such as /"
+    )
+
+
 def test_a_missing_agent_is_said_with_the_way_to_get_it(run_dir: Path) -> None:
     command("adocd", "exec", "--", "db_bench", run_dir=run_dir, XDG_CACHE_HOME=str(run_dir)).failed(
         6, "there is no native agent for", "it has not been built; run `adocd agent build`"

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from adocd.process import compiled, native
+from tests.cli.harness import command
 
 
 @pytest.fixture
@@ -79,6 +80,41 @@ def test_but_not_when_it_is_of_other_sources(library: compiled.RocksDb) -> None:
     agent = system_agent(library)
     own_agent(library, "others")
     assert native.find(library) == agent
+
+
+@pytest.fixture
+def built(library: compiled.RocksDb, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """What the compiler has made."""
+    made = library.path.with_name(native.LIBRARY)
+    made.parent.mkdir(parents=True)
+    made.write_text("compiled")
+    monkeypatch.setattr(compiled.Product, "_compile", lambda *_: made)
+    return made
+
+
+def test_it_is_built_into_a_directory_that_is_not_there_yet(
+    library: compiled.RocksDb, built: Path, tmp_path: Path
+) -> None:
+    output = tmp_path / "image" / "lib" / native.LIBRARY
+    assert native.product().build(library, output) == output
+    assert output.read_text() == built.read_text()
+    assert not (tmp_path / "cache").exists(), "nothing else is made"
+
+
+def test_where_nothing_can_be_made_another_place_is_proposed(
+    library: compiled.RocksDb, built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(compiled.NativeError, match=f"{built}/agent.so cannot be written: .*; choose another --output$"):
+        native.product().build(library, built / "agent.so")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(built))
+    with pytest.raises(compiled.NativeError, match=r"cannot be written: .*; set XDG_CACHE_HOME$"):
+        native.product().build(library)
+
+
+@pytest.mark.parametrize("java", [(), ("--java",)])
+def test_a_directory_is_no_file_to_build(run_dir: Path, java: tuple[str, ...]) -> None:
+    done = command("adocd", "agent", "build", *java, "--output", str(run_dir), run_dir=run_dir)
+    done.failed(2, f"--output is the directory {run_dir}; name a file in it")
 
 
 def test_headers_of_another_version_are_refused(tmp_path: Path) -> None:

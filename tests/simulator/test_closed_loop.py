@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import dataclasses
+import json
+from pathlib import Path
 
 import pytest
 
 from adocd.controllers.registry import PolicyError
+from adocd.daemon.watch import decision_log
 from adocd.model.options import BYTES_PER_SYNC_OFF
 from adocd.model.policy import Policy
 from adocd.simulator.clock import Clock
@@ -187,3 +190,13 @@ def test_a_law_that_does_not_exist_is_refused() -> None:
 def test_what_makes_no_sense_is_refused_in_one_sentence(asked: SimulationRequest, words: str) -> None:
     with pytest.raises(BadSimulation, match=words):
         opened(asked)
+
+
+def test_a_recording_has_every_decision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also those that the daemon's log of decisions no longer has, as after some hours."""
+    monkeypatch.setattr(decision_log, "_KEPT", 5)
+    found = run(setup(), ADOC, seconds=600.0, record=tmp_path / "run.jsonl")
+    lines = [json.loads(line) for line in (tmp_path / "run.jsonl").read_text().splitlines()]
+    recorded = [line["content"]["sequence"] for line in lines if line.get("kind") == "decision"]
+    assert len(found.decisions) == 5
+    assert recorded == list(range(1, found.decision_count + 1))

@@ -1,5 +1,6 @@
 """Where sockets are looked for, by the protocol's rule."""
 
+import os
 import socket
 from pathlib import Path
 
@@ -45,3 +46,16 @@ def test_a_missing_directory_is_made_and_closed_to_others(tmp_path: Path) -> Non
     made = tmp_path / "adocd"
     run_dir.ensure(made)
     assert made.stat().st_mode & 0o007 == 0
+
+
+def test_another_process_may_make_it_at_the_same_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As `adocd serve` and `adocd exec` do that one script starts."""
+    made, make = tmp_path / "adocd", Path.mkdir
+
+    def made_before(self: Path, mode: int, parents: bool) -> None:
+        os.mkdir(self, 0o710)
+        make(self, mode, parents)
+
+    monkeypatch.setattr(Path, "mkdir", made_before)
+    run_dir.ensure(made)
+    assert made.stat().st_mode & 0o777 == 0o710, "it is left as the other made it"

@@ -24,7 +24,7 @@ _OVERRIDE = {
 }
 _STALL = {
     "condition": "delayed",
-    "causes": [{"cause": "l0", "column_family": "default"}],
+    "causes": [{"cause": "l0", "column_family": "default", "condition": "delayed"}],
     "since_unix_s": _UNIX_S - 3,
     "noticed_unix_s": _UNIX_S - 2.9,
     "evidence": "stall events",

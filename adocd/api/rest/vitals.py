@@ -16,6 +16,7 @@ from adocd.daemon.control.status import State
 from adocd.daemon.control.target_loop import TargetLoop
 from adocd.daemon.fleet.fleet import Fleet
 from adocd.daemon.watch.vitals import TimeHistogram
+from adocd.diagnosis.stalls import StallNow
 from adocd.model.labels import labels_of
 from adocd.model.latency import WRITE_BOUNDS_S, LatencyTotals, WriteLatency, in_buckets
 from adocd.model.sample import ColumnFamilySample, Sample
@@ -54,6 +55,14 @@ class StallsCount:
     cause: str
     condition: str
     count: int
+
+
+@dataclass(frozen=True, slots=True)
+class StallInProgress:
+    """How a cause holds writes now; `unknown` where no cause can be named."""
+
+    condition: str
+    cause: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +127,7 @@ class TargetVitalsView:
     #: This daemon holds the lease and may change the target; or another daemon holds it.
     lease_held: bool
     lease_held_by_other: bool
-    stall_condition: str | None
-    stall_causes: tuple[str, ...]
+    stalls_in_progress: tuple[StallInProgress, ...]
     decisions: tuple[DecisionsCount, ...]
     guard_refusals: Mapping[str, int]
     deviations: Mapping[str, int]
@@ -212,7 +220,7 @@ def of(fleet: Fleet, book: Book) -> VitalsView:
 
 def _target(loop: TargetLoop, holder: str, offset_s: float) -> TargetVitalsView:
     status, vitals = loop.status, loop.remembered.vitals
-    held_by, stall = None if status.lease is None else status.lease.holder, status.stall
+    held_by = None if status.lease is None else status.lease.holder
     sampled_s = vitals.sampled_s
     return TargetVitalsView(
         id=status.id,
@@ -225,8 +233,7 @@ def _target(loop: TargetLoop, holder: str, offset_s: float) -> TargetVitalsView:
         fell_back=status.fell_back is not None,
         lease_held=held_by == holder,
         lease_held_by_other=held_by not in (None, holder),
-        stall_condition=None if stall is None else stall.condition,
-        stall_causes=() if stall is None else tuple(dict.fromkeys(each.cause for each in stall.causes)),
+        stalls_in_progress=_in_progress(status.stall),
         decisions=tuple(DecisionsCount(*key, count) for key, count in vitals.decisions.items()),
         guard_refusals=dict.fromkeys(NAMES, 0) | vitals.refusals,
         deviations=dict.fromkeys(_DEVIATIONS, 0) | vitals.deviations,
@@ -242,6 +249,17 @@ def _target(loop: TargetLoop, holder: str, offset_s: float) -> TargetVitalsView:
             None if status.snapshot is None else status.snapshot.write_latency,
         ),
     )
+
+
+def _in_progress(stall: StallNow | None) -> tuple[StallInProgress, ...]:
+    """Return each cause once by how it holds writes: a milder one, of another column family, is not the worst one's."""
+    if stall is None:
+        return ()
+    is_guess = stall.condition == "possibly"
+    held: list[tuple[str, str]] = [
+        (stall.condition if is_guess else each.condition, each.cause) for each in stall.causes
+    ]
+    return tuple(StallInProgress(*each) for each in dict.fromkeys(held or [(stall.condition, "unknown")]))
 
 
 def _sample(sample: Sample, unix_s: float | None, latency: LatencyTotals | None) -> SampleVitals:

@@ -160,7 +160,7 @@ def _stalls(found: list[_Target]) -> Iterator[Metric]:
     """Yield the stalls in progress with their causes, and the number of stalls."""
     now = GaugeMetricFamily(
         "adocd_stall_in_progress",
-        "1 for each cause of a stall in progress; condition possibly: the agent is silent",
+        "1 for each cause of a stall in progress, by how it holds writes; condition possibly: the agent is silent",
         labels=(*_TARGET, "condition", "cause"),
     )
     stalls = CounterMetricFamily(
@@ -170,9 +170,8 @@ def _stalls(found: list[_Target]) -> Iterator[Metric]:
     )
     for target in found:
         labels = _labels(target)
-        if target["stall_condition"] is not None:
-            for cause in target["stall_causes"] or ("unknown",):
-                now.add_metric([*labels, target["stall_condition"], cause], 1)
+        for each in target["stalls_in_progress"]:
+            now.add_metric([*labels, each["condition"], each["cause"]], 1)
         for each in target["stalls"]:
             named = [*labels, each["column_family"], each["condition"], each["cause"]]
             stalls.add_metric(named, each["count"])

@@ -10,6 +10,7 @@ from adocd.cli.doctor.finding import DoctorFinding, ok, warning
 from adocd.process.attach import program as attachable
 from adocd.process.attach.problem import AttachRefused
 from adocd.process.native import LIBRARY
+from adocd.targets.http_request import connected, peer_pid
 from adocd.targets.run_dir import agent_sockets
 
 _CHECK = "programs"
@@ -39,7 +40,7 @@ class RocksDBProcess:
 def without_agent(run_directory: Path, proc: Path = Path("/proc")) -> Iterator[DoctorFinding]:
     """Find programs that have librocksdb loaded but no agent."""
     found, hidden = programs(proc)
-    attached = {_pid_of(socket) for socket in agent_sockets(run_directory)}
+    attached = {_listener_of(socket) for socket in agent_sockets(run_directory)}
     for program in found:
         yield _said(program, run_directory, proc, is_here=program.pid in attached)
     if hidden:
@@ -145,6 +146,20 @@ def _open_databases(directory: Path) -> list[str]:
     except OSError:
         return []
     return sorted(found)
+
+
+def _listener_of(socket: Path) -> int | None:
+    """Return the pid of the process that listens there; None if it has ended, or has no pid here.
+
+    The kernel knows it: a killed process leaves its socket behind, and a container counts pids of its own.
+    """
+    try:
+        with connected(socket) as connection:
+            return peer_pid(connection)
+    except (ConnectionRefusedError, FileNotFoundError):
+        return None
+    except OSError:  # such as a full queue, or a socket of another user: then only its name says whose it is
+        return _pid_of(socket)
 
 
 def _pid_of(socket: Path) -> int | None:

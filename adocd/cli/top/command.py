@@ -72,8 +72,8 @@ def _place() -> str:
 
 def _first(feed: TopFeed) -> Frame:
     frame = feed.ask()
-    if frame.problem is not None:
-        fail(frame.problem, Exit.NO_DAEMON)
+    if feed.error is not None:
+        raise feed.error
     return frame
 
 

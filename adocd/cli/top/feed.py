@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from adocd.api.client import NoDaemon, RestClient, RestError
+from adocd.api.client import NoDaemon, NotInTime, RestClient, RestError
 from adocd.cli.top.over_time import SPAN_S
 from adocd.targets.names import named
 
@@ -32,8 +32,9 @@ class Frame:
         points: the last 15 minutes of the only target, oldest first; empty if there are several targets.
         decisions: the only target's decisions, oldest first; empty if there are several targets.
         overrides: the only target's pins; empty if there are several targets.
-        problem: one sentence about why the daemon does not answer; None while it answers.
-        problem_since_unix_s: since when it has not answered.
+        problem: one sentence about why the daemon gives no answer; None while it does.
+        problem_since_unix_s: since when it has given none.
+        is_there: False only if the problem is that there is no daemon.
         back_unix_s: when it answered again.
 
     """
@@ -48,6 +49,7 @@ class Frame:
     overrides: tuple[dict[str, Any], ...] = ()
     problem: str | None = None
     problem_since_unix_s: float | None = None
+    is_there: bool = True
     back_unix_s: float | None = None
 
 
@@ -61,6 +63,8 @@ class TopFeed:
         self._client, self._name, self._wall_clock = client, name, wall_clock
         self._last = self._open = Frame(0.0)
         self._points: list[dict[str, Any]] = []
+        #: Why the last question had no answer; None if it had one.
+        self.error: NoDaemon | RestError | None = None
         #: The id of the target that the points belong to.
         self._points_of: str | None = None
 
@@ -73,8 +77,13 @@ class TopFeed:
             frame = self._ask(now_s)
         except (NoDaemon, RestError) as error:
             since_s = now_s if last.problem_since_unix_s is None else last.problem_since_unix_s
-            self._last = replace(last, problem=str(error), problem_since_unix_s=since_s, back_unix_s=None)
+            is_there = isinstance(error, RestError | NotInTime)
+            self._last = replace(
+                last, problem=str(error), problem_since_unix_s=since_s, is_there=is_there, back_unix_s=None
+            )
+            self.error = error
         else:
+            self.error = None
             if _is_open(self._last):
                 self._open = self._last
             self._last = frame

@@ -84,9 +84,10 @@ def _head(frame: Frame, place: str, most_problems: int | None) -> Iterable[Text]
     yield Text.assemble(("adocd", "bold"), f" at {place}  ", clock(frame.unix_s) if frame.unix_s else "", f"  {told}")
     if frame.problem is not None:
         since = "" if frame.problem_since_unix_s is None else f" since {clock(frame.problem_since_unix_s)}"
-        yield Text(f"NO DAEMON{since}: {frame.problem}", style="bold red")
+        yield Text(f"NO {'ANSWER' if frame.is_there else 'DAEMON'}{since}: {frame.problem}", style="bold red")
         below = f"; what follows is from {clock(frame.unix_s)}" if frame.unix_s else ""
-        yield Text(f"Asking again at each refresh{below}. Databases keep running; their agents undo the changes.")
+        undone = "" if frame.is_there else "; their agents undo the changes"
+        yield Text(f"Asking again at each refresh{below}. Databases keep running{undone}.")
     elif frame.back_unix_s is not None and frame.unix_s - frame.back_unix_s < _BACK_S:
         yield Text(f"The daemon has answered again since {clock(frame.back_unix_s)}.", style="green")
     if frame.journal is not None and frame.journal["problem"]:

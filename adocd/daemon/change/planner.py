@@ -164,13 +164,11 @@ def _stage(cf: ColumnFamilySample, wanted: dict[OptionName, str], current: Value
     if {slowdown, stop} <= current.keys():
         stop_after, now = int(wanted.get(stop, current[stop])), int(current[stop])
         below = stop_may_be_lowered_below(int(wanted.get(slowdown, current[slowdown])), stop_after)
-        if cf.l0_files >= below and (going_on or stop_after < now):
+        if cf.l0_delay_trigger_count >= below and (going_on or stop_after < now):
             wanted.pop(stop, None)
             if going_on and now < OUT_OF_THE_WAY:
                 wanted[stop] = str(OUT_OF_THE_WAY)
-            held.append(
-                f"{STOP} of {cf.name} goes to {stop_after} when level 0, now {cf.l0_files} files, has less than {below}"
-            )
+            held.append(_held_by_files(cf, stop, str(stop_after), below))
             if _ends_at_stop(slowdown, stop_after, wanted, current, baseline):
                 held.append(_held_by_files(cf, slowdown, wanted.pop(slowdown), below))
 
@@ -232,7 +230,10 @@ def _hold_base(cf: ColumnFamilySample, wanted: dict[OptionName, str], current: V
 
 
 def _held_by_files(cf: ColumnFamilySample, option: OptionName, value: str, below: int) -> str:
-    return f"{option.option} of {cf.name} goes to {value} when level 0, now {cf.l0_files} files, has less than {below}"
+    when = f"level 0, now {cf.l0_files} files, has less than {below}"
+    if cf.further_runs:
+        when = f"there are less than {below} sorted runs, now {cf.l0_delay_trigger_count}"
+    return f"{option.option} of {cf.name} goes to {value} when {when}"
 
 
 def _hold_brake(

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import logging
+import secrets
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +24,7 @@ from adocd.model.policy import Policy
 from adocd.targets.agent import Agent
 from adocd.targets.base import Target
 from adocd.targets.errors import Dead, TargetError, Unreachable
+from adocd.targets.http_request import connected
 from adocd.targets.run_dir import agent_sockets
 
 _log = logging.getLogger(__name__)
@@ -273,6 +275,26 @@ class Fleet:
 
 
 def _remove_dead(socket: Path) -> None:
+    """Remove what a process left behind, but not the socket of one that has taken the same name since.
+
+    In containers that share the directory, each program may have the pid of the one before it. Under a name of our own
+    nobody replaces it between the last look and the removal.
+    """
+    aside = socket.with_name(f".{secrets.token_hex(4)}.old")
     with contextlib.suppress(OSError):
-        socket.unlink()
-        _log.info("removed %s, left behind by a process that has ended", socket)
+        socket.rename(aside)
+        if _is_dead(aside):
+            aside.unlink()
+            _log.info("removed %s, left behind by a process that has ended", socket)
+        else:
+            aside.rename(socket)
+
+
+def _is_dead(socket: Path) -> bool:
+    try:
+        connected(socket).close()
+    except ConnectionRefusedError:
+        return True
+    except OSError:  # such as a full queue
+        pass
+    return False

@@ -87,9 +87,9 @@ class Operators:
             await self._book.set_policy(loop.id, loop.path, policy, who)
         except JournalError as error:
             raise CannotDo(f"the policy would be lost in a restart of the daemon: {error}") from None
+        self._note("set-policy", loop, who, f"{who} set the policy to {in_words(policy)}")
         await loop.set_policy(policy)
         self._book.resume(loop.id, loop.path, who)
-        self._note("set-policy", loop, who, f"{who} set the policy to {in_words(policy)}")
 
     def check_policy(self, loop: TargetLoop, policy: Policy) -> None:
         """Check whether a policy could be set; raises the errors of `set_policy` that can be known beforehand."""
@@ -106,12 +106,12 @@ class Operators:
             was_set = await self._book.reset_policy(loop.id)
         except JournalError as error:
             raise CannotDo(str(error)) from None
-        await loop.set_policy(self._fleet.policy_for(loop.id, loop.path))
+        policy = self._fleet.policy_for(loop.id, loop.path)
+        self._note("reset-policy", loop, who, f"{who} left the policy to the configuration: {in_words(policy)}")
+        await loop.set_policy(policy)
         pause = self._book.pause_of(loop.id)
         if pause is not None and pause.who == NOT_UNDERSTOOD:
             self._book.resume(loop.id, loop.path, NOT_UNDERSTOOD)
-        words = f"{who} left the policy to the configuration: {in_words(loop.status.policy)}"
-        self._note("reset-policy", loop, who, words)
         return was_set
 
     # -- overrides

@@ -67,8 +67,9 @@ class Several:
             await self._book.set_policies({loop.id: loop.path for loop in accepted}, policy, who)
         except JournalError as error:
             raise CannotDo(f"the policy would be lost in a restart of the daemon: {error}") from None
-        await asyncio.gather(*(self._set_and_resume(loop, policy, who) for loop in accepted))
+        # Before anything can hang or be killed: the policy is in the journal, so it will be in force.
         self._note("set-policy", accepted, who, f"{who} set the policy to {in_words(policy)}")
+        await asyncio.gather(*(self._set_and_resume(loop, policy, who) for loop in accepted))
         return DoneToSeveral(_paths(accepted), failed, _paths(closed))
 
     async def reset_policy(self, selector: Selector, who: str) -> DoneToSeveral:
@@ -78,12 +79,12 @@ class Several:
             await self._book.reset_policies(loop.id for loop in meant)
         except JournalError as error:
             raise CannotDo(str(error)) from None
+        self._note("reset-policy", meant, who, f"{who} left the policy to the configuration")
         await asyncio.gather(*(loop.set_policy(self._fleet.policy_for(loop.id, loop.path)) for loop in meant))
         for loop in meant:
             pause = self._book.pause_of(loop.id)
             if pause is not None and pause.who == NOT_UNDERSTOOD:
                 self._book.resume(loop.id, loop.path, NOT_UNDERSTOOD)
-        self._note("reset-policy", meant, who, f"{who} left the policy to the configuration")
         return DoneToSeveral(_paths(meant), {}, _paths(closed))
 
     async def _set_and_resume(self, loop: TargetLoop, policy: Policy, who: str) -> None:

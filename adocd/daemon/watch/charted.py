@@ -37,7 +37,7 @@ def charted(
 ) -> Point:
     """Return the chart point of a sample taken at `unix_s`; `controller` is the law that acts, None if none does."""
     families = sample.column_families
-    l0 = max(_knowing(families, "l0_files"), key=lambda cf: cf.l0_files, default=None)
+    l0 = max(_knowing(families, "l0_files"), key=lambda cf: cf.l0_delay_trigger_count, default=None)
     pending = max(_knowing(families, "pending_compaction_bytes"), key=_nearness, default=None)
     around = None if sample.surroundings is None else sample.surroundings.point()
     read = None if around is None else around.read_bytes_per_s
@@ -54,7 +54,7 @@ def charted(
         stopped_fraction=sample.stopped_fraction,
         delayed_fraction=sample.delayed_fraction,
         stalled_by_cause=stalled_by_cause,
-        l0_files=None if l0 is None else l0.l0_files,
+        l0_files=None if l0 is None else l0.l0_delay_trigger_count,
         l0_slowdown_trigger=None if l0 is None else l0.options.level0_slowdown_writes_trigger,
         l0_stop_trigger=None if l0 is None else l0.options.level0_stop_writes_trigger,
         immutable_memtables=max(

@@ -27,11 +27,11 @@ class Point:
 
     Rates and fractions are means over the interval, and so are the percentiles of write latencies, of the windows
     in which writes ended; files, memtables, bytes, `device_busy_fraction` and `write_max_s` are the largest values
-    in it. Level-0 files and triggers are those of the column family with most level-0 files; pending compaction
-    bytes and their limits are those of the column family nearest to a stall by them. `memtables_bytes` is the sum
-    over all. `stalled_by_cause` is the share of the interval in which a cause held writes, as known when the sample
-    was taken. `knobs` are the values in force at the end: options by RocksDB's name, the largest of all column
-    families.
+    in it. Level-0 files and triggers are those of the column family with most level-0 files; under universal
+    compaction `l0_files` counts sorted runs, which RocksDB compares with the triggers. Pending compaction bytes and
+    their limits are those of the column family nearest to a stall by them. `memtables_bytes` is the sum over all.
+    `stalled_by_cause` is the share of the interval in which a cause held writes, as known when the sample was taken.
+    `knobs` are the values in force at the end: options by RocksDB's name, the largest of all column families.
     `controller` is the law that acted at the end; None without control, so also in a dry run.
     """
 

@@ -60,7 +60,7 @@ class News:
     def _tell_brief(self, seen: list[StallSeen]) -> None:
         """Publish stalls that ended before anybody saw them as one event."""
         worst = min(seen, key=lambda one: (one.condition != "stopped", one.begin_unix_s))
-        causes = dict.fromkeys(Named(one.cause, one.column_family) for one in (worst, *seen))
+        causes = dict.fromkeys(Named(one.cause, one.column_family, one.condition) for one in (worst, *seen))
         self._told_until_s = max(one.end_unix_s for one in seen)
         times = "once" if len(seen) == 1 else f"{len(seen)} times"
         stall = StallNow(

@@ -20,10 +20,11 @@ _COMPARED_MOST = 256
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A cause and its column family; None where unknown."""
+    """A cause, its column family (None where unknown), and how it holds writes."""
 
     cause: Cause
     column_family: str | None
+    condition: Held
 
 
 @dataclass(frozen=True, slots=True)

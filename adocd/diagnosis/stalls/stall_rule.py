@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from adocd.model.options import UNIVERSAL_COMPACTION
 from adocd.model.sample import ColumnFamilySample
 from adocd.model.stall import Cause, Held, StallVerdict, judge
 from adocd.probes.log.stalls import OpenStall
@@ -23,13 +22,13 @@ def verdict(cf: ColumnFamilySample, reported: Mapping[str, str]) -> StallVerdict
         options = replace(options, level0_slowdown_writes_trigger=-1)
     return judge(
         immutable_memtables=cf.immutable_memtables,
-        l0_files=cf.l0_files + _levels_counted(cf, reported),
+        l0_files=cf.l0_delay_trigger_count,
         pending_compaction_bytes=cf.pending_compaction_bytes,
         options=options,
     )
 
 
-def figures(cf: ColumnFamilySample, cause: Cause, held: Held, reported: Mapping[str, str]) -> str:
+def figures(cf: ColumnFamilySample, cause: Cause, held: Held) -> str:
     """Describe the figure behind a cause, and its limit."""
     stopped, options = held == "stopped", cf.options
     if cause == "memtable":
@@ -39,7 +38,7 @@ def figures(cf: ColumnFamilySample, cause: Cause, held: Held, reported: Mapping[
     if cause == "l0":
         name = "stop" if stopped else "slowdown"
         trigger = options.level0_stop_writes_trigger if stopped else options.level0_slowdown_writes_trigger
-        levels = _levels_counted(cf, reported)
+        levels = cf.further_runs
         runs = f" and {levels} further {'level' if levels == 1 else 'levels'} with files" if levels else ""
         return f"{cf.l0_files} level-0 files{runs}, {name} trigger {trigger}"
     if cause == "pending_bytes":
@@ -47,15 +46,6 @@ def figures(cf: ColumnFamilySample, cause: Cause, held: Held, reported: Mapping[
         limit = options.hard_pending_compaction_bytes_limit if stopped else options.soft_pending_compaction_bytes_limit
         return f"{cf.pending_compaction_bytes} bytes of pending compaction, {name} limit {limit}"
     return "no figure that is reported says why"
-
-
-def _levels_counted(cf: ColumnFamilySample, reported: Mapping[str, str]) -> int:
-    """Count the levels that RocksDB adds to the level-0 files for the L0 triggers: those with files, if universal.
-
-    So its count is of sorted runs (version_set.cc, VersionStorageInfo::CalculateBaseBytes).
-    """
-    is_universal = reported.get("compaction_style") == UNIVERSAL_COMPACTION
-    return sum(files > 0 for files in cf.level_files[1:]) if is_universal else 0
 
 
 def figures_of_log(stall: OpenStall) -> str:

@@ -90,7 +90,7 @@ class StallWatch:
         first = min(worst, key=lambda item: item[1].begin_s)[1]
         return StallNow(
             condition=condition,
-            causes=tuple(Named(seen.cause, family) for family, seen in worst_first),
+            causes=tuple(Named(seen.cause, family, seen.held) for family, seen in worst_first),
             since_unix_s=first.begin_s,
             noticed_unix_s=first.noticed_s,
             evidence=first.evidence,

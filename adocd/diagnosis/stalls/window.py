@@ -151,7 +151,7 @@ class FamilyWindow:
     def _enter_now(self, kind: Kind, events: StallEvents) -> None:
         name, w = self._cf.name, self._window
         self._explained.add(kind)
-        words = figures(self._cf, *kind, w.sample.options.column_families.get(name, {}))
+        words = figures(self._cf, *kind)
         seen = self._book.open.get(name)
         if seen is not None and seen.kind == kind:
             self._book.open[name] = replace(seen, words=words)

@@ -222,6 +222,14 @@ class LevelSummary(LogEvent):
 
 
 @dataclass(frozen=True, slots=True)
+class ColumnFamilyDropped(LogEvent):
+    """A column family was dropped; its name is None where the LOG does not say which id it has."""
+
+    kind: ClassVar[str] = "column_family_dropped"
+    column_family: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class ManualJob(LogEvent):
     """A manual flush or compaction: RocksDB's message about its start or end."""
 
@@ -251,4 +259,12 @@ class LoggedProblem(LogEvent):
 
 
 #: What RocksDB writes at level INFO alone: such a line shows that the LOG leaves out nothing that tells of a stall.
-INFO_EVENTS = (JobEvent, MemtableSwitched, LevelSummary, CompactionPressure, ManualJob, Shutdown)
+INFO_EVENTS = (
+    JobEvent,
+    MemtableSwitched,
+    LevelSummary,
+    CompactionPressure,
+    ColumnFamilyDropped,
+    ManualJob,
+    Shutdown,
+)

@@ -40,6 +40,8 @@ _ABOUT = rb"|".join(
         ),
         (b"manual", rb"Manual (?:flush|compaction) "),
         (b"shutdown", rb"Shutdown"),
+        (b"family_id", rb"(?:Column|Created column) family \["),
+        (b"dropped", rb"Dropped column family with id "),
         (
             b"trouble",
             rb"ErrorHandler: |Waiting after background |Compaction error: |Background IO error |Resuming DB"

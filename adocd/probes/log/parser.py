@@ -16,6 +16,7 @@ from adocd.probes.log.clock import LocalClock
 from adocd.probes.log.dump import Dump
 from adocd.probes.log.event_log import EventLog
 from adocd.probes.log.events import LogEvent
+from adocd.probes.log.family_ids import FamilyIds
 from adocd.probes.log.lines import GLUED, HEAD, LINE_BYTES_MOST, text
 from adocd.probes.log.opens import Opens
 from adocd.probes.log.options import Changes, Listing
@@ -52,6 +53,7 @@ class LogParser:
         self._clock = LocalClock(zone, utc_offset_s)
         self._events = EventLog()
         self._opens = Opens()
+        self._families = FamilyIds()
         self._dump = Dump(self._emit, self._lost)
         self._listing = Listing(self._emit)
         self._changes = Changes(self._emit)
@@ -284,6 +286,10 @@ class LogParser:
             self._events.jobs.announce(int(m["job"]), text(m["family"]))
         return True
 
+    def _family_id(self, _m: Match[bytes], rest: bytes, _time_s: float) -> bool:
+        self._families.named(rest)
+        return True
+
     def _set_options(self, m: Match[bytes], rest: bytes, time_s: float) -> bool:
         if m["set_options"] == b"SetDBOptions":
             self._listing.begin(None)  # RocksDB lists all of them after the change
@@ -334,5 +340,7 @@ _HANDLERS: Mapping[str, Callable[[LogParser, Match[bytes], bytes, float], bool]]
     "summary": lambda p, m, rest, time_s: p._event(messages.summary(time_s, m["family"], rest)),
     "manual": lambda p, m, rest, time_s: p._event(messages.manual(time_s, m["family"], m["manual"], rest)),
     "shutdown": lambda p, m, rest, time_s: p._event(messages.shutdown(time_s, m["shutdown"], rest)),
+    "family_id": LogParser._family_id,
+    "dropped": lambda p, _m, rest, time_s: p._event(p._families.dropped(time_s, rest)),
 }
 _READ = frozenset({"event_log", *_HANDLERS})

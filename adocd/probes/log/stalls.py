@@ -9,6 +9,7 @@ RecalculateWriteStallConditions). So a stall is over at the first install withou
   stall line as recent as the event when the event is read, its condition ended with that job.
 - A new memtable is followed by an install right after its line. If no stall line comes within the next `_SILENT_S`, the
   condition had ended earlier (after SetOptions, for instance), and ends there at the latest.
+- A column family that is dropped holds no writes any more.
 - The close, the end of the LOG, and the next open end the remaining stalls; the LOG does not show the real end
   (`ended`).
 
@@ -28,6 +29,7 @@ from adocd.probes.log.background import Led
 from adocd.probes.log.events import (
     INFO_EVENTS,
     Cause,
+    ColumnFamilyDropped,
     CompactionFinished,
     Condition,
     FlushFinished,
@@ -148,6 +150,7 @@ class Stalls:
             FlushFinished: self._job,
             CompactionFinished: self._job,
             MemtableSwitched: self._memtable,
+            ColumnFamilyDropped: self._dropped,
             Shutdown: lambda e: self._close(e.time_s, ended=True),
         }
 
@@ -182,7 +185,7 @@ class Stalls:
             side(event)
 
     def keep(self, families: Collection[str]) -> None:
-        """End the open stalls of all other column families: a LOG does not name those that are dropped."""
+        """End the open stalls of all other column families: a LOG that begins late does not name those dropped."""
         for family in [family for family in self._open if family not in families]:
             self._end(family)
 
@@ -250,6 +253,12 @@ class Stalls:
             now.switched_s = event.time_s
         elif event.time_s - now.switched_s > _SILENT_S:
             self._pass(now.switched_s)
+            self._end(event.column_family)
+
+    def _dropped(self, event: ColumnFamilyDropped) -> None:
+        """Take a drop, after which a column family holds no writes (ColumnFamilyData::SetDropped)."""
+        if event.column_family in self._open:
+            self._pass(event.time_s)
             self._end(event.column_family)
 
     def _stall(self, event: LoggedStall) -> StallFound:

@@ -22,7 +22,7 @@
 namespace adocd {
 namespace {
 
-enum class State { kUndecided, kWanted, kOff, kFailed, kEnded };
+enum class State { kUndecided, kWanted, kOff, kFailed, kLeft, kEnded };
 
 std::atomic<Agent*> g_agent{nullptr};
 std::atomic<State> g_state{State::kUndecided};
@@ -160,10 +160,18 @@ void Agent::Stop() {
   server_->Stop();
 }
 
+void Agent::MayReturn() {
+  State expected = State::kLeft;
+  g_state.compare_exchange_strong(expected, State::kUndecided);
+}
+
 void Agent::End() {
   const std::lock_guard<std::mutex> lock(g_start_mutex);
   Agent* running = Running();
   if (!running) return;
+  State before = g_state.load();
+  while (before != State::kEnded && !g_state.compare_exchange_weak(before, State::kLeft)) {
+  }
   // Never deleted: a thread of the host's may be in one of our functions, and is about to ask it for a database.
   g_agent.store(nullptr, std::memory_order_release);
   unlink(running->socket_.path.c_str());
@@ -176,7 +184,6 @@ void Agent::End() {
   running->server_->Stop();
   running->server_->CloseSockets();
   running->sampler_.Stop();
-  g_state.store(State::kUndecided);
 }
 
 void Agent::AtExit() {

@@ -27,9 +27,10 @@ class Agent {
   // Switches the agent off for the rest of the process, with one line on stderr.
   static void GiveUp(const std::string& reason);
 
-  // Ends what Start began, for an attached agent: the process is as it was, but for our library. A later Start begins
-  // anew.
+  // Ends what Start began, for an attached agent: the process is as it was, but for our library. No open starts it anew
+  // before MayReturn.
   static void End();
+  static void MayReturn();
 
   Registry& registry() { return registry_; }
   Sampler& sampler() { return sampler_; }

@@ -15,10 +15,11 @@
 namespace adocd::attach {
 namespace {
 
-enum class State { kNotAttached, kBegun, kAdopted };
+enum class State { kNotAttached, kBegun, kAdopted, kEnding };
 
 std::atomic<State> g_state{State::kNotAttached};
-// Held while a database is adopted: a close that begins meanwhile waits for it, and then finds the session.
+// Held while a database is adopted, and while the agent ends: a close that begins meanwhile waits for it. It then finds
+// the session, or no agent that still uses the database.
 std::mutex g_mutex;
 
 // The databases that began to close since Begin. Never destroyed: the process may end on any thread.
@@ -55,6 +56,7 @@ std::string Begin(const std::string& librocksdb, std::map<std::string, std::stri
   void* library = dlopen(librocksdb.c_str(), RTLD_NOLOAD | RTLD_LAZY);
   if (!library) return librocksdb + " is not loaded";
   ReplaceEnvironment(std::move(environment));
+  Agent::MayReturn();
   real::LookIn(library);
   std::string reason;
   if (!real::Find(ADOCD_FAMILY_HANDLE)) return "this librocksdb cannot make handles of column families by their number";
@@ -86,20 +88,22 @@ std::map<uintptr_t, std::string> Adopt(const std::vector<uintptr_t>& databases) 
 std::string End() {
   const std::lock_guard<std::mutex> lock(g_mutex);
   if (g_state.load() == State::kNotAttached) return "no agent was attached to this process";
-  rebind::Undo();
+  g_state.store(State::kEnding);
+  // Before the calls are put back: closes must wait for it, and requests of a limiter whose rate comes down be bounded.
   Agent::End();
+  rebind::Undo();
   g_state.store(State::kNotAttached);
   return "";
 }
 
 void Forked() noexcept {
   new (&g_mutex) std::mutex;  // another thread may have held it
-  State expected = State::kBegun;
-  g_state.compare_exchange_strong(expected, State::kAdopted);
+  if (g_state.load() != State::kNotAttached) g_state.store(State::kAdopted);
 }
 
 void Leaving(const void* db) noexcept {
-  if (g_state.load(std::memory_order_acquire) != State::kBegun) return;
+  const State state = g_state.load(std::memory_order_acquire);
+  if (state != State::kBegun && state != State::kEnding) return;
   try {
     const std::lock_guard<std::mutex> lock(g_mutex);
     if (g_state.load() == State::kBegun) Left().insert(db);

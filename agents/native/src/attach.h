@@ -18,7 +18,7 @@ std::string Begin(const std::string& librocksdb, std::map<std::string, std::stri
 // Begins a session for each of these databases. Returns why one was left alone, by address.
 std::map<uintptr_t, std::string> Adopt(const std::vector<uintptr_t>& databases);
 
-// Ends all sessions and the agent, and puts the process's own calls back.
+// Ends all sessions and the agent, and puts the process's own calls back. A close that begins meanwhile waits for it.
 std::string End();
 
 // In a forked child, which has none of the threads that adopt.

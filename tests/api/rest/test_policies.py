@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
+
+import pytest
 
 from tests.api.harness import Service, with_service
 from tests.daemon.harness import until
@@ -94,6 +97,24 @@ def test_it_ends_their_pauses_as_for_one(tmp_path: Path) -> None:
         await service.call("PUT", asking("application=*"), ADOC)
         assert service.fleet.loops[ids[STORES[0]]].status.paused is None
         assert service.fleet.loops[service.agent.id_of(service.database)].status.paused is not None
+
+    with_stores(tmp_path, body)
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE"])
+def test_the_audit_trail_has_it_before_a_database_keeps_it_waiting(tmp_path: Path, method: str) -> None:
+    """Or a daemon that is killed meanwhile has set the policy, and nobody knows who did."""
+
+    async def body(service: Service, ids: dict[str, str]) -> None:
+        waits = service.fleet.loops[ids[STORES[0]]]
+        async with waits._turn:
+            policy = ADOC if method == "PUT" else None
+            asked = asyncio.create_task(service.call(method, asking("store=balances"), policy))
+            book, both = service.fleet.audit._book, {ids[store] for store in STORES[:2]}
+            await until(lambda: {each.target for each in book.operations} == both, "it is noted")
+            assert not asked.done()
+        assert (await asked)[0] == 200
+        assert len(book.operations) == 2
 
     with_stores(tmp_path, body)
 

@@ -12,6 +12,7 @@ from adocd.api.web.target_metrics import targets
 from adocd.model.latency import WriteLatency
 from tests.api.harness import Run, Service, with_service
 from tests.daemon.harness import overflowing
+from tests.support.fake_database import FakeDatabase
 
 
 def test_it_shows_what_the_daemon_shows(left_alone: Run) -> None:
@@ -81,6 +82,25 @@ def test_a_stall_in_progress_is_a_metric_with_its_cause(tmp_path: Path) -> None:
         families = {f.name: f for f in text_string_to_metric_families(content.partition("\r\n\r\n")[2])}
         (stall,) = families["adocd_stall_in_progress"].samples
         assert (stall.value, stall.labels["condition"], stall.labels["cause"]) == (1, "stopped", "memtable")
+
+    with_service(tmp_path, database, body)
+
+
+def test_a_milder_cause_beside_a_stop_is_a_metric_with_its_own_condition(tmp_path: Path) -> None:
+    database = FakeDatabase(tmp_path / "db", column_families=("default", "index"))
+    seen = database.measurements
+    seen.properties["rocksdb.is-write-stopped"] = 1
+    seen.column_families["default"]["rocksdb.num-immutable-mem-table"] = 2
+    seen.column_families["index"]["rocksdb.num-files-at-level0"] = 20
+
+    async def body(service: Service) -> None:
+        _, content = await service.tcp("GET", "/metrics")
+        families = {f.name: f for f in text_string_to_metric_families(content.partition("\r\n\r\n")[2])}
+        stalls = families["adocd_stall_in_progress"].samples
+        assert {(stall.labels["condition"], stall.labels["cause"]) for stall in stalls} == {
+            ("stopped", "memtable"),
+            ("delayed", "l0"),
+        }
 
     with_service(tmp_path, database, body)
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from adocd.model.capabilities import Capabilities
 from adocd.model.change import Below, Change, ColumnFamilyChange, DatabaseChange, RateLimiterChange, ThreadPoolChange
 from adocd.model.knob import MIB
+from adocd.model.options import UNIVERSAL_COMPACTION
 from adocd.model.sample import Sample
 from adocd.model.snapshot import ColumnFamilySnapshot, OptionValues
 from adocd.model.threads import pool_sizes
@@ -52,6 +53,8 @@ class RocksDB:
         self.families = tuple(sorted({o.name or "" for o in values if o.scope == "column_family"}))
         self.l0 = dict.fromkeys(self.families, 0)
         self.pending = dict.fromkeys(self.families, 0)
+        #: How many levels below level 0 have files.
+        self.further_levels = 0
         #: rocksdb.actual-delayed-write-rate, in bytes/s.
         self.delayed_rate = 0
         #: How often it has looked at a delay since the last sample.
@@ -99,7 +102,8 @@ class RocksDB:
                         L0_FILES: self.l0[family],
                         PENDING_BYTES: self.pending[family],
                         "rocksdb.cur-size-all-mem-tables": 8 * MIB,
-                    },
+                    }
+                    | {f"rocksdb.num-files-at-level{level + 1}": 1 for level in range(self.further_levels)},
                     {"l0_slowdowns": self.looks},
                 )
                 for family in self.families
@@ -190,4 +194,11 @@ def opened(
     first = families[0]
     found = RocksDB(defaults(families) | family({**options, **more}, of=first))
     found.l0[first], found.pending[first], found.delayed_rate = l0, pending, delayed_rate
+    return found
+
+
+def universal(l0: int, **options: str) -> RocksDB:
+    """Open one with universal compaction and five more sorted runs below level 0."""
+    found = opened(options, compaction_style=UNIVERSAL_COMPACTION, l0=l0)
+    found.further_levels = 5
     return found

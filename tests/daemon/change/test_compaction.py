@@ -5,7 +5,7 @@ import pytest
 from adocd.daemon.change.guards.compaction import CompactionGuard, CompactionLimits
 from adocd.daemon.change.guards.guard import ALONE, GuardVerdict, check
 from adocd.model.knob import MIB
-from tests.daemon.change.rocksdb_model import HARD, SOFT, SWITCH, RocksDB, family, opened
+from tests.daemon.change.rocksdb_model import HARD, SOFT, SWITCH, RocksDB, family, opened, universal
 
 LIMITS = CompactionLimits(off_s=10.0, l0_files=100, pending_bytes=1024 * MIB)
 OFF, ON = family({SWITCH: "true"}), family({SWITCH: "false"})
@@ -75,6 +75,14 @@ def test_what_had_to_go_on_must_drain_before_it_is_off_again() -> None:
     assert said(guard, opened(l0=20), 102.0) == deep, "writes are still slowed down"
     assert said(guard, opened(l0=19, pending=64 << 30), 103.0) == deep, "and by the pending bytes, too"
     assert said(guard, opened(l0=19), 104.0) is None
+
+
+def test_under_universal_compaction_the_sorted_runs_must_drain() -> None:
+    guard = CompactionGuard(LIMITS)
+    deep = "compaction of default must go on: level 0 has 100 files, the limit is 100"
+    assert said(guard, universal(l0=100, disable_auto_compactions="true"), 100.0) == deep
+    assert said(guard, universal(l0=15), 101.0) == deep, "with five levels these are 20 runs, which slow writes down"
+    assert said(guard, universal(l0=14), 102.0) is None
 
 
 def test_a_soft_limit_of_0_slows_nothing_down() -> None:

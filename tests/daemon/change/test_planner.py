@@ -34,6 +34,7 @@ from tests.daemon.change.rocksdb_model import (
     defaults,
     family,
     opened,
+    universal,
 )
 
 JOBS = database(max_background_jobs=4)
@@ -207,6 +208,15 @@ def test_a_stop_trigger_comes_down_when_the_files_are_gone() -> None:
     assert held.sent == family({TRIGGER: 2})
     assert held.held == (f"{STOP} of default goes to 30 when level 0, now 25 files, has less than 25",)
     assert plan(goal, opened(l0=24)).sent == goal
+
+
+def test_under_universal_compaction_a_stop_trigger_comes_down_when_the_sorted_runs_are_gone() -> None:
+    """RocksDB compares the trigger with all of them: with the files alone, this change stopped writes at once."""
+    goal = family({SLOWDOWN: 10, STOP: 12})
+    held = plan(goal, universal(l0=6))
+    assert held.sent == family({SLOWDOWN: 10})
+    assert held.held == (f"{STOP} of default goes to 12 when there are less than 11 sorted runs, now 11",)
+    assert plan(goal, universal(l0=5)).sent == goal
 
 
 def test_a_slowdown_that_is_to_end_at_a_stop_trigger_waits_with_it() -> None:

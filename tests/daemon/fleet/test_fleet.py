@@ -109,6 +109,31 @@ def test_a_socket_left_behind_is_removed(tmp_path: Path) -> None:
     with_fleet(tmp_path, body)
 
 
+def test_the_socket_of_a_new_process_of_that_name_is_not_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In containers that share the directory, each program may have the pid of the one before it."""
+    agent, drop = FakeAgent(tmp_path, [FakeDatabase(tmp_path / "db")], pid=1), Fleet._drop
+    with socket.socket(socket.AF_UNIX) as bound:
+        bound.bind(str(agent.socket_path))
+    started: list[FakeAgent] = []
+
+    async def drop_and_start(fleet: Fleet, path: Path) -> None:
+        await drop(fleet, path)
+        if not started:
+            started.append(agent)
+            agent.start()
+
+    async def body(fleet: Fleet) -> None:
+        await until(lambda: states(fleet) == {"db": "attached"}, "the new one is followed")
+
+    monkeypatch.setattr(Fleet, "_drop", drop_and_start)
+    try:
+        with_fleet(tmp_path, body)
+    finally:
+        agent.close()
+
+
 def test_what_is_no_agent_is_named_and_the_others_are_served(tmp_path: Path) -> None:
     async def body(fleet: Fleet) -> None:
         with (

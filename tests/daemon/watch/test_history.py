@@ -20,6 +20,7 @@ from adocd.daemon.watch.history import (
     thinned,
 )
 from adocd.diagnosis.held import MeasuredSpan
+from adocd.model.options import UNIVERSAL_COMPACTION
 from tests.builders import column_family, sample
 
 DAY_S = 86_400
@@ -222,3 +223,9 @@ def test_a_sample_becomes_a_point_of_the_worst_column_family() -> None:
     assert made.knobs["rate_limiter_bytes_per_sec"] is None
     assert made.stalled_by_cause == {"l0": 0.5}
     assert made.device_busy_fraction is None
+
+
+def test_under_universal_compaction_the_chart_has_what_the_triggers_count() -> None:
+    runs = column_family(l0_files=17, further_levels=(0, 9, 40), compaction_style=UNIVERSAL_COMPACTION)
+    made = charted(sample(runs, column_family("levelled", l0_files=18, further_levels=(9, 40))), NOW_S, None, None)
+    assert (made.l0_files, made.l0_slowdown_trigger, made.l0_stop_trigger) == (19, 20, 36)

@@ -6,6 +6,7 @@ import pytest
 
 from adocd.probes.log import LogParser
 from adocd.probes.log.events import (
+    ColumnFamilyDropped,
     CompactionPressure,
     HeaderLine,
     LevelSummary,
@@ -200,3 +201,27 @@ def test_the_listing_after_a_change_is_the_database_s() -> None:
         + line("            Options.max_background_jobs: 4")
     )
     assert parsed(data)[1:] == [OptionsListed(AT_S, None, {"max_background_jobs": "4"})]
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        "[db/version_set.cc:5590] Column family [{name}] (ID 7), log number is 0",
+        "[/db_impl/db_impl.cc:2799] Created column family [{name}] (ID 7)",
+    ],
+)
+@pytest.mark.parametrize("name", ["a", "[x] (ID 3)", "ünï"])
+def test_a_column_family_is_dropped_by_the_id_that_it_was_given(named: str, name: str) -> None:
+    found = parsed([
+        line(named.format(name=name)),
+        line("[db/version_set.cc:5590] Column family [default] (ID 0), log number is 0"),
+        line("[db/db_impl/db_impl.cc:3311] Dropped column family with id 7"),
+        line("[db/db_impl/db_impl.cc:3311] Dropped column family with id 8"),
+    ])  # fmt: skip
+    assert found == [ColumnFamilyDropped(AT_S, name), ColumnFamilyDropped(AT_S, None)]
+
+
+def test_a_drop_without_its_id_is_unread() -> None:
+    parser = LogParser()
+    assert parsed(line("[db/db_impl/db_impl.cc:3311] Dropped column family with id "), parser) == []
+    assert parser.unread == {"dropped": 1}

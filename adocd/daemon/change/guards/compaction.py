@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from adocd.daemon.change.guards.guard import Beside, GuardRefusal
 from adocd.model.knob import MIB
+from adocd.model.overflow import Overflow
 from adocd.model.sample import ColumnFamilySample, Sample
 from adocd.model.values import Values, of_family
 
@@ -77,5 +78,5 @@ class CompactionGuard:
 
 
 def _is_drained(cf: ColumnFamilySample) -> bool:
-    soft = cf.options.soft_pending_compaction_bytes_limit
-    return cf.l0_files < cf.options.level0_slowdown_writes_trigger and (soft == 0 or cf.pending_compaction_bytes < soft)
+    """Whether level 0 and pending bytes slow no writes down, where compaction is on."""
+    return not {Overflow.LEVEL0, Overflow.REDUNDANCY} & set(cf.overflow)
