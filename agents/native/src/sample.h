@@ -22,7 +22,7 @@ struct StallCounts {
 
 // Figures of one column family: how often each cause stalled its writes, and the size of its SST files by level.
 struct CfStats {
-  StallCounts stall_counts;
+  std::optional<StallCounts> stall_counts;  // none where RocksDB has no such counts under a name that we know
   std::vector<uint64_t> level_bytes;
 };
 

@@ -73,7 +73,11 @@ void AppendColumnFamily(std::string* out, const ColumnFamilySample& family) {
     writer.Null("stall_counts");
     return writer.Null("level_bytes");
   }
-  AppendStallCounts(writer.Key("stall_counts"), family.cf_stats->stall_counts);
+  if (const auto& stalls = family.cf_stats->stall_counts) {
+    AppendStallCounts(writer.Key("stall_counts"), *stalls);
+  } else {
+    writer.Null("stall_counts");
+  }
   std::string* levels = writer.Key("level_bytes");
   *levels += '[';
   for (const uint64_t bytes : family.cf_stats->level_bytes) {

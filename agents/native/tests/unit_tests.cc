@@ -434,8 +434,11 @@ void TestCfStats() {
                                                {"io_stalls.slowdown_for_pending_compaction_bytes", "4"}};
   const CfStats stats = CfStatsOf(map, 7);
   EXPECT(stats.level_bytes == (std::vector<uint64_t>{843480, 0, 0, 0, 0, 0, 9007199254740991}));
-  EXPECT(stats.stall_counts.memtable_stops == 3 && stats.stall_counts.pending_bytes_slowdowns == 4);
-  EXPECT(stats.stall_counts.l0_stops == 0);
+  EXPECT(stats.stall_counts && stats.stall_counts->memtable_stops == 3);
+  EXPECT(stats.stall_counts && stats.stall_counts->pending_bytes_slowdowns == 4 && stats.stall_counts->l0_stops == 0);
+  const auto newer = CfStatsOf({{"memtable-limit-stops", "5"}, {"l0-file-count-limit-delays", "6"}}, 0).stall_counts;
+  EXPECT(newer && newer->memtable_stops == 5 && newer->l0_slowdowns == 6 && newer->l0_stops == 0);
+  EXPECT(!CfStatsOf({{"compaction.L0.SizeBytes", "1.000000"}}, 1).stall_counts);
   EXPECT(CfStatsOf(map, 1).level_bytes == std::vector<uint64_t>{843480});
 }
 

@@ -5,6 +5,7 @@ import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 
 /** Reads one column family into a snapshot's ColumnFamily. Not for several threads at once. */
@@ -20,17 +21,20 @@ final class FamilyMeasurements {
         "rocksdb.live-sst-files-size");
     private static final String LEVEL_FILES = "rocksdb.num-files-at-level";
     private static final int MOST_LEVELS_LISTED = 7;
-    private static final Map<String, String> STALL_COUNTS = new LinkedHashMap<>();
+    /** By our name: RocksDB's names, of which each release has one (the first one 11.8, the second one 7.8). */
+    private static final Map<String, List<String>> STALL_COUNTS = new LinkedHashMap<>();
     /** The greatest age of level sizes and stall counts (s), which cost more than all else together. */
     private static final double MAX_AGE_S = 1.0;
 
     static {
-        STALL_COUNTS.put("memtable_stops", "io_stalls.memtable_compaction");
-        STALL_COUNTS.put("memtable_slowdowns", "io_stalls.memtable_slowdown");
-        STALL_COUNTS.put("l0_stops", "io_stalls.level0_numfiles");
-        STALL_COUNTS.put("l0_slowdowns", "io_stalls.level0_slowdown");
-        STALL_COUNTS.put("pending_bytes_stops", "io_stalls.stop_for_pending_compaction_bytes");
-        STALL_COUNTS.put("pending_bytes_slowdowns", "io_stalls.slowdown_for_pending_compaction_bytes");
+        STALL_COUNTS.put("memtable_stops", List.of("memtable-limit-stops", "io_stalls.memtable_compaction"));
+        STALL_COUNTS.put("memtable_slowdowns", List.of("memtable-limit-delays", "io_stalls.memtable_slowdown"));
+        STALL_COUNTS.put("l0_stops", List.of("l0-file-count-limit-stops", "io_stalls.level0_numfiles"));
+        STALL_COUNTS.put("l0_slowdowns", List.of("l0-file-count-limit-delays", "io_stalls.level0_slowdown"));
+        STALL_COUNTS.put("pending_bytes_stops",
+            List.of("pending-compaction-bytes-stops", "io_stalls.stop_for_pending_compaction_bytes"));
+        STALL_COUNTS.put("pending_bytes_slowdowns",
+            List.of("pending-compaction-bytes-delays", "io_stalls.slowdown_for_pending_compaction_bytes"));
     }
 
     private final RocksApi api;
@@ -96,13 +100,11 @@ final class FamilyMeasurements {
         }
         try {
             Map<String, String> found = api.mapProperty(db, handle, "rocksdb.cfstats");
-            Map<String, Object> counts = new LinkedHashMap<>();
-            STALL_COUNTS.forEach((count, key) -> counts.put(count, wholeOf(found.get(key))));
             List<Long> sizes = new ArrayList<>();
             for (int level = 0; level < levels; level++) {
                 sizes.add(wholeOf(found.get("compaction.L" + level + ".SizeBytes")));
             }
-            stallCounts = counts;
+            stallCounts = stallCountsOf(found);
             levelBytes = sizes;
             version = now;
             readS = nowS;
@@ -110,6 +112,14 @@ final class FamilyMeasurements {
             stallCounts = null;
             levelBytes = null;
         }
+    }
+
+    /** Returns null unless all are there: a cause that is not counted must not read as none. */
+    private static Map<String, Object> stallCountsOf(Map<String, String> found) {
+        Map<String, Object> counts = new LinkedHashMap<>();
+        STALL_COUNTS.forEach((count, names) -> names.stream().map(found::get).filter(Objects::nonNull).findFirst()
+            .ifPresent(value -> counts.put(count, wholeOf(value))));
+        return counts.size() == STALL_COUNTS.size() ? counts : null;
     }
 
     /** RocksDB writes sizes as decimal fractions, exact up to 2^53, and leaves out levels that never had a file. */
