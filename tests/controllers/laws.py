@@ -27,6 +27,7 @@ PARAMETERS: Mapping[str, Mapping[str, ParameterValue]] = {
     "mimd": {"max_bytes_per_s": 400 * MB},
     "toggle": {"cap_bytes_per_s": 190 * MB, "off_max_s": 86400.0},
     "silk": {"bandwidth_bytes_per_s": 200 * MB},
+    "tide": {"limiter": True},
 }
 DATABASE = DATABASE_OPTIONS | {"bytes_per_sync": "0", "max_subcompactions": "1"}
 RATE = 150 * MB
@@ -57,7 +58,7 @@ class Plant:
         self.values = dict(self.originals)
         self._reported: dict[str, tuple[Values, OptionValues]] = {}
         self.now_s = 100.0
-        self.l0_files = 0
+        self.l0_files = self.levels_below = 0
         self.immutable_memtables = 0
         self.pending_bytes = 0
         self.level_bytes: tuple[int, ...] | None = (0,) * 7
@@ -70,6 +71,7 @@ class Plant:
         probe = StatisticsProbe(CAPABILITIES)
         figures = {
             "rocksdb.num-files-at-level0": self.l0_files,
+            **{f"rocksdb.num-files-at-level{level}": 1 for level in range(1, self.levels_below + 1)},
             "rocksdb.num-immutable-mem-table": self.immutable_memtables,
             "rocksdb.estimate-pending-compaction-bytes": self.pending_bytes,
         }

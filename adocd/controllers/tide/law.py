@@ -69,6 +69,11 @@ level 0 when readers come is merged at once; until then the owner's slowdown and
 writers meanwhile. Reads are counted by tickers, and matter for a minute after the last; without Statistics the law
 takes them for granted.
 
+With `limiter=true`, and a database that was opened with a rate limiter, flushes and compactions get what clients leave
+of the disks, also when all else is calm (adocd.controllers.tide.limiter). It is not the default, because RocksDB does
+not say whether a limiter tunes itself, and then adocd would not take its first change back; nor whether databases share
+it.
+
 Asked once a second, and also at once when a stall begins or ends and when memtables wait, where the agent tells that.
 After a time in which it was not asked it begins anew, with calm, or with the ebb where the base level is still above
 the owner's: meanwhile its values may have been given back.
@@ -85,20 +90,20 @@ Other databases on the same disks: the daemon's arbiter allots each an allowance
 - While a neighbour waits that uses less than its share, it flushes and merges with no more threads than `width`: what
   it has under way, the neighbour's requests queue behind.
 
-Under universal compaction, whose sorted runs have no base level to fill, only memory, flush slots and threads are the
-law's; other styles are left alone, and so are column families whose owner has disabled compaction. Where the owner has
-several memtables merged in one flush, so many do not count as waiting. A memtable budget is not all of the memory: a
-wide merge reads ahead in each of its inputs. So where the owner has a compaction_readahead_size, it is lowered until
-that takes a quarter of the budget.
+Under universal compaction, whose sorted runs have no base level to fill, only memory, flush slots, threads and, with
+`limiter=true`, the rate limiter are the law's; other styles are left alone, and so are column families whose owner has
+disabled compaction. Where the owner has several memtables merged in one flush, so many do not count as waiting. A
+memtable budget is not all of the memory: a wide merge reads ahead in each of its inputs. So where the owner has a
+compaction_readahead_size, it is lowered until that takes a quarter of the budget.
 
 The law judges itself by whole floods, and leaves some to the owner's options (adocd.controllers.tide.judged).
 
 Does harm to readers that come when a flood has just been taken in: until it is merged they look into a large level 0,
 for up to `pay_back_s`. What level 1 holds above the owner's base then moves down at leisure: that debt has no bound of
-its own. Not reachable: pace within a running merge, and priorities of flushes on the device.
+its own. Not reachable: pace within a running merge without a rate limiter, and priorities of flushes on the device.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
 from adocd.controllers.admitted import FLOOR_BYTES_PER_S, HeldRate, owners_rate, released
@@ -109,6 +114,7 @@ from adocd.controllers.tide.family import is_behind, is_governed, is_held, is_pi
 from adocd.controllers.tide.gate import Level0Gate, ebbing
 from adocd.controllers.tide.judged import JudgedFloods
 from adocd.controllers.tide.learned import Demand, KnownSizes, Learned
+from adocd.controllers.tide.limiter import GIVES_BACK, LEAVES, LIMIT, Limiter
 from adocd.controllers.tide.memory import flood_memtables, owners_memtables, spare_bytes
 from adocd.controllers.tide.parameters import TideParameters
 from adocd.controllers.tide.regime import ADMITS, IN_FLOOD, MAY_END, REASONS, Regime
@@ -132,7 +138,7 @@ _OF_FAMILY = (
     Knob.LEVEL0_STOP,
 )
 _WIDTH = (Knob.BACKGROUND_JOBS, Knob.SUBCOMPACTIONS, Knob.COMPACTION_READAHEAD)
-_OF_DATABASE = frozenset({*_WIDTH, Knob.DELAYED_WRITE_RATE})
+_OF_DATABASE = frozenset({*_WIDTH, Knob.DELAYED_WRITE_RATE, Knob.RATE_LIMIT})
 #: Of the memory budget, what the readahead of a merge may take; and the least readahead that is set, in bytes.
 _READAHEAD_SHARE, _READAHEAD_LEAST = 4, 64 << 10
 
@@ -146,6 +152,7 @@ class Tide(Controller):
     period_s = 1.0
     knobs = frozenset(_OF_FAMILY) | _OF_DATABASE
     optional_knobs = _OF_DATABASE
+    switches: ClassVar[Mapping[Knob, str]] = {Knob.RATE_LIMIT: "limiter=false"}
     wakes = frozenset({"stall", "memtables_wait"})
     reads = frozenset({Knob.SOFT_PENDING_LIMIT, Knob.HARD_PENDING_LIMIT})
     needs = Needs(level_bytes=True, background_rates=True)
@@ -158,6 +165,10 @@ class Tide(Controller):
         #: When the last window ended, of those that this law was given.
         self._seen_s: float | None = None
         self._rate = HeldRate()
+        self._limiter = Limiter(turns=parameters.limiter)
+        if not parameters.limiter:
+            withheld = {Knob.RATE_LIMIT}
+            self.knobs, self.optional_knobs = type(self).knobs - withheld, type(self).optional_knobs - withheld
         self._regime = Regime.CALM
         #: What level 0 may hold, by the column families that were in a flood.
         self._bounds = Level0Bounds(parameters)
@@ -180,7 +191,8 @@ class Tide(Controller):
         if not sample.column_families:
             return None
         sample = self._sizes.filled(sample)
-        self._learned.observe(sample)
+        self._limiter.observe(sample)
+        self._learned.observe(sample, is_limited=self._limiter.holds)
         self._demand.observe(sample)
         self._merges.observe(sample)
         self._is_read = self._learned.reads_matter(self._parameters.reads_share)
@@ -190,9 +202,14 @@ class Tide(Controller):
         self._judged.observe(sample, is_flood=is_ours or is_left, presses=was in ADMITS or is_left)
         self.declined = self._judged.rests if self._regime is Regime.CALM else None
         settings = not_there_yet(self._wanted(sample), sample) + self._rates(sample)
-        if not settings:
+        limit = self._limiter.rate(sample, self._learned, is_at_work=self._is_read and self.declined is None)
+        if not settings and limit is None:
             return None
-        return Decision(settings, self._signal(sample), f"tide.{self._regime}", REASONS[self._regime])
+        rule, reasons = (str(self._regime), [REASONS[self._regime]]) if settings else (LIMIT, [])
+        if limit is not None:
+            settings += (Setting(Knob.RATE_LIMIT, limit),)
+            reasons.append(GIVES_BACK if limit == owners_value(Knob.RATE_LIMIT, sample) else LEAVES)
+        return Decision(settings, self._signal(sample), f"tide.{rule}", "; ".join(reasons))
 
     def _begin_anew(self, sample: Sample) -> None:
         """Forget a flood from before a pause: an operator's, a restore, a lease that lapsed.
@@ -200,6 +217,7 @@ class Tide(Controller):
         What is still the law's goes as at an ebb: level 1 may hold more than can be due at once.
         """
         self._rate, self._merges = HeldRate(), Merges(2 * self._parameters.pay_back_s)
+        self._limiter = Limiter(turns=self._parameters.limiter)
         self._learned.interrupted()
         self._judged.interrupted()
         self._forget_flood()
@@ -436,6 +454,8 @@ class Tide(Controller):
         reads = "reads matter" if self._is_read else "nobody reads"
         if self._room(sample):
             reads += ", merges fit beside the clients"
+        if self._parameters.limiter:
+            reads += f", clients read {exact_size(int(self._limiter.disk_reads))}/s from the disks"
         return (
             f"column family {worst.name}: {worst.l0_files} L0 files, {worst.immutable_memtables} immutable memtables; "
             f"device {device}, clients write {exact_size(int(self._learned.writes))}/s, {reads}"

@@ -141,9 +141,10 @@ class Learned:
 
     `device` is what flushes and compactions together get written: it rises to whatever is seen, and falls only while a
     compaction is at work, because otherwise nothing asks for more; and not while compactions drop most of what they
-    read, because those write little on a device as fast as ever. RocksDB counts what a compaction writes once in a
-    thousand records (compaction_job.cc, kRecordStatsEvery): with values of 100 kB that is 100 MB at once, written since
-    the last count. So a rate is the bytes between two counts by the time between them.
+    read, because those write little on a device as fast as ever; and not while a rate limit of the law's holds what is
+    written. RocksDB counts what a compaction writes once in a thousand records (compaction_job.cc, kRecordStatsEvery):
+    with values of 100 kB that is 100 MB at once, written since the last count. So a rate is the bytes between two
+    counts by the time between them.
 
     `clients` is the peak of what clients wrote, which fades within minutes; `writes` is what they write now, `flushes`
     what flushes write while memtables wait for them.
@@ -183,19 +184,20 @@ class Learned:
         """Begin anew what must not span a pause."""
         self._kept.begin_anew()
 
-    def observe(self, sample: Sample) -> None:
-        """Take in a sample."""
+    def observe(self, sample: Sample, *, is_limited: bool = False) -> None:
+        """Take in a sample; `is_limited`: a rate limit of the law's may be why no more is written."""
         seconds = sample.interval_s
         self._kept.observe(sample)
         self._unread_s += seconds
         if sample.surroundings is not None and sample.surroundings.free_bytes is not None:
             self.free_bytes = sample.surroundings.free_bytes
-        self._learn_device(sample)
+        self._learn_device(sample, is_limited=is_limited)
         self._learn_reads(sample)
         if sample.written_bytes_per_s is not None:
             now = self._writes.add(sample.written_bytes_per_s, seconds)
             self.clients = max(now, (self.clients or 0.0) * math.exp(-seconds / _PEAK_S))
-        if sample.flush_written_bytes_per_s is not None and any(cf.memtables_wait for cf in sample.column_families):
+        waits = any(cf.memtables_wait for cf in sample.column_families)
+        if sample.flush_written_bytes_per_s is not None and waits and not is_limited:
             self.flushes = self._flushing.add(sample.flush_written_bytes_per_s, seconds)
 
     def reads_matter(self, share: float) -> bool:
@@ -206,7 +208,7 @@ class Learned:
             self._unread_s = 0.0
         return self._unread_s < _READ_FOR_S
 
-    def _learn_device(self, sample: Sample) -> None:
+    def _learn_device(self, sample: Sample, *, is_limited: bool) -> None:
         rates = (sample.flush_written_bytes_per_s, sample.compaction_written_bytes_per_s)
         if None in rates:
             return
@@ -225,7 +227,7 @@ class Learned:
         self._counts_rarely = False
         if self.device is None or now > self.device:
             self.device = now
-        elif sample.running_compactions and not drops:
+        elif sample.running_compactions and not drops and not is_limited:
             self.device += (now - self.device) * -math.expm1(-seconds / _SLOWER_S)
 
     def _learn_reads(self, sample: Sample) -> None:

@@ -54,15 +54,21 @@ def learned(library: Path) -> Layout:
 
 @lru_cache
 def _learned(library: Path, _same_file: tuple[int, int, int, int]) -> Layout:
-    done = subprocess.run(
-        [sys.executable, "-m", "adocd.process.attach.learn", str(library)],
-        capture_output=True, text=True, check=False, timeout=_AT_MOST_S,
-    )  # fmt: skip
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "adocd.process.attach.learn", str(library)],
+            capture_output=True, text=True, check=False, timeout=_AT_MOST_S,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        raise _cannot_tell(library, f"looking took longer than {_AT_MOST_S} s") from None
     try:
         return TypeAdapter(Layout).validate_json(done.stdout)
     except ValidationError:
         said = (done.stderr.strip().splitlines() or [f"it ended with {done.returncode}"])[-1]
-        raise AttachRefused(
-            f"the databases of {library} cannot be told from other memory ({said}): start the program under "
-            "`adocd exec`"
-        ) from None
+        raise _cannot_tell(library, said) from None
+
+
+def _cannot_tell(library: Path, why: str) -> AttachRefused:
+    return AttachRefused(
+        f"the databases of {library} cannot be told from other memory ({why}): start the program under `adocd exec`"
+    )

@@ -85,8 +85,11 @@ def twin(used: SchemeUsed, baseline: SchemeUsed, block: Iterable[SchemeUsed]) ->
         if each.name == within and takes is not None and budget is not None and takes <= budget:
             return each.name
     # Another law's, or a grid's, would not say what the memory alone brings.
-    twins = (each for each in others if each.policy == "fixed" and each.name.startswith(static))
-    return next((each.name for each in twins if _is_as_much(most_bytes(each), mine)), None)
+    static_ones = (each for each in others if each.policy == "fixed" and each.name.startswith(static))
+    twins = [each for each in static_ones if _is_as_much(most_bytes(each), mine)]
+    # One with the same rate limiter comes first: what the limiter alone brings is not the law's, either.
+    twins.sort(key=lambda each: each.rate_limiter_bytes_per_s != used.rate_limiter_bytes_per_s)
+    return twins[0].name if twins else None
 
 
 def _is_as_much(size: int | None, other: int | None) -> bool:

@@ -116,6 +116,13 @@ def _silk_preset(threads: int, batch_mib: int) -> Callable[[Circumstances], Opti
     }
 
 
+def _tide_memory(here: Circumstances) -> Options:
+    return {
+        "write_buffer_size": here.size(_TIDE_MEMORY // _TIDE_MEMTABLES),
+        "max_write_buffer_number": _TIDE_MEMTABLES,
+    }
+
+
 def _limits_raised(_: Circumstances) -> Options:
     """Remove the limits on level-0 files and pending compaction bytes, as the thesis's 3.5.6 does; nothing else."""
     return {
@@ -239,10 +246,13 @@ _ALL = (
     Scheme(
         "default-with-tide-memory",
         "default with tide's memory budget, from the open on: what its memory alone brings",
-        options=lambda here: {
-            "write_buffer_size": here.size(_TIDE_MEMORY // _TIDE_MEMTABLES),
-            "max_write_buffer_number": _TIDE_MEMTABLES,
-        },
+        options=_tide_memory,
+    ),
+    Scheme(
+        "default-with-tide-limiter",
+        "the same with a rate limiter at the device's bandwidth: what tide-limiter has without its law",
+        options=_tide_memory,
+        limiter=True,
     ),
     Scheme(
         "default-with-silk-p-memory",
@@ -342,6 +352,13 @@ _ALL = (
     Scheme("tikv", "TiKV's flow controller, on RocksDB's delay", "tikv", _tikv),
     Scheme("cockroach", "CockroachDB's store admission, on RocksDB's delay", "cockroach", _cockroach),
     Scheme("tide", "adocd's own law: floods into level 0, one wide merge, and a slope", "tide", _tide),
+    Scheme(
+        "tide-limiter",
+        "the same with a rate limiter that it turns: merges get what clients leave",
+        "tide",
+        lambda here: {**_tide(here), "limiter": True},
+        limiter=True,
+    ),
     Scheme("silk-d", "the ADOC paper's settings SILK-D, without SILK: 2 threads, 64 MiB", options=_silk_preset(2, 64)),
     Scheme(
         "silk-p",

@@ -61,6 +61,13 @@ def test_a_twin_has_exactly_the_same_memory_or_the_baselines() -> None:
     assert in_block("adoc", "default-with-toggle-memory") == {"adoc": None, "default-with-toggle-memory": ""}
     assert in_block("adoc", "adoc-threads") == {"adoc": "adoc-threads", "adoc-threads": ""}
     assert in_block("toggle", "toggle-two-memtables") == {"toggle": "toggle-two-memtables", "toggle-two-memtables": ""}
+    assert in_block("tide", "tide-limiter", "default-with-tide-memory", "default-with-tide-limiter") == {
+        "tide": "default-with-tide-memory",
+        "tide-limiter": "default-with-tide-limiter",
+        "default-with-tide-memory": "",
+        "default-with-tide-limiter": "",
+    }
+    assert in_block("tide-limiter", "default-with-tide-memory")["tide-limiter"] == "default-with-tide-memory"
     assert in_block("silk-o", "silk", "bad") == {"silk-o": None, "silk": "", "bad": ""}
 
 

@@ -146,6 +146,10 @@ MECHANISMS: Mapping[str, Mechanism] = {
         ),
         "writes as fast as they go; beside reads the gate is shut only up to six tenths of the owner's slowdown",
     ),
+    "tide-limiter": Mechanism(
+        (Needed("the rate limiter was turned", ("rate_limit",), _QUARTER),),
+        "reads that reach the disks, beside writes that make compactions go on for a quarter of the time",
+    ),
     "bad": Mechanism((Needed("the limiter was down", ("rate_limit",), _NEARLY_ALL),), "any"),
 }
 
