@@ -85,9 +85,6 @@ peaks peaks-100-cap-5 --scheme "$peaks_schemes,silk-bandwidth,silk-floor-bandwid
 # Figure 8A, by a trace of our own.
 peaks trace-cap-5 --scheme "$peaks_schemes" --workload trace-bursts-4kb
 peaks peaks-cap-5 --scheme "$peaks_schemes" --workload peaks-10-4kb,peaks-50-4kb
-# What `tide` makes of a rate limiter, beside what its memory and the limiter bring without a law.
-peaks limiter-cap-5 --workload peaks-10-4kb,peaks-50-4kb,peaks-100-4kb \
-  --scheme default,default-with-tide-memory,default-with-tide-limiter,silk-floor,tide,tide-limiter
 # The thesis's waves (4.3.1 to 4.3.3), raised limits alone (4.5), and its arm with compaction disabled.
 toggle_schemes=default,default-with-toggle-memory,default-with-tide-memory,limits-raised,compaction-disabled,toggle
 toggle_schemes+=,toggle-two-memtables,toggle-without-bounds,tide

@@ -10,7 +10,7 @@ from itertools import pairwise
 from adocd_bench.evaluation.raw import RawRun
 from adocd_bench.evaluation.report import accounting
 from adocd_bench.evaluation.report.accounting import RunFigures
-from adocd_bench.evaluation.report.measures import MEASURES
+from adocd_bench.evaluation.report.measures import MEASURES, latency
 from adocd_bench.evaluation.report.read import found_in
 from adocd_bench.evaluation.report.summary import Block, Judged, compared, summarise
 
@@ -22,6 +22,8 @@ PAGE = (REPOSITORY / "docs" / "results.md").read_text()
 #: The page's words on one line, to look for a sentence in.
 WORDS = " ".join(PAGE.split())
 README = " ".join((REPOSITORY / "README.md").read_text().split())
+#: The 99.9th percentile of all operations, from their arrival to their end.
+LATEST = latency("all", "total", "p999_us")
 #: What was worked out of the runs that were read, by `_key`.
 _FIGURES: dict[tuple[str, int, float], RunFigures] = {}
 
@@ -143,3 +145,35 @@ def difference(block: Block, measure: str, one: str, other: str) -> str:
     assert schemes[0] is not None
     assert schemes[1] is not None
     return compared(measure, schemes[0], schemes[1]).difference
+
+
+def of_workload(directory: str, workload: str | None = None) -> list[RawRun]:
+    """Return a directory's runs, of one workload if one is named."""
+    return [run for run in raw_runs(directory) if workload in (None, run.workload.name)]
+
+
+@functools.cache
+def arrived(directory: str, scheme: str, workload: str | None = None) -> tuple[str, list[float]]:
+    """Write what was done in time, in percent of what arrived; p99.9 of the time from the arrival on, in seconds."""
+    kept = [run for run in of_workload(directory, workload) if run.scheme.name == scheme]
+    found = sorted(kept, key=lambda run: run.repetition)
+    assert len(found) >= 5
+    done = listed([100 * measured("completed_share")(run) for run in found], ".0f")
+    return done, [measured(LATEST)(run) / 1e6 for run in found]
+
+
+def median_ratio(block: Block, measure: str, one: str, other: str) -> str:
+    """Write the median of the pairs' ratios."""
+    schemes = block.scheme(one), block.scheme(other)
+    assert schemes[0] is not None
+    assert schemes[1] is not None
+    ratio = compared(measure, schemes[0], schemes[1]).ratio
+    assert ratio is not None
+    return f"{ratio.median:.2f}"
+
+
+def columns(directory: str, scheme: str, workload: str | None = None) -> str:
+    """Write a row of the tables of peaks: done in time, p99.9, and its ratio to the defaults'."""
+    done, late_s = arrived(directory, scheme, workload)
+    ratios = to_default(of_workload(directory, workload), scheme, measured(LATEST))
+    return f"{done} % | {listed(late_s, '.0f')} s | {listed(ratios, '.2f')} |"

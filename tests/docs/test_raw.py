@@ -348,9 +348,10 @@ def test_every_number_of_readme_is_plain_or_measured() -> None:
     assert ends
     assert "##" not in measured
     # test_results.py has the table's rows, the ratios of two sentences, and the size of one device;
-    # test_results_arrivals.py has the sentence on peaks; and there is nothing else.
+    # test_results_peaks.py has the sentence on peaks; and there is nothing else.
     said = re.sub(r"^\|.*\|$", "", measured, flags=re.MULTILINE)
-    peaks_told = r" of 100, 50 and 10\s+s\b.*?latency\s+was\s+[\d., and]+times.*?SILK had [\d., and]+times"
+    figures = r"\s+\d\.\d\d,\s+\d\.\d\d\s+and\s+\d\.\d\d\s+times"
+    peaks_told = rf"\bof\s+100,\s+50\s+and\s+10\s+s\b.*?latency\s+was{figures}.*?SILK\s+had{figures}"
     said, peaks = re.subn(peaks_told, "", said, flags=re.DOTALL)
     assert peaks == 1
     ratios = re.findall(r"\d\.\d\d(?:,\s+\d\.\d\d)*\s+and\s+\d\.\d\d", said)

@@ -77,6 +77,8 @@ class Limiter:
 
     def observe(self, sample: Sample) -> None:
         """Take in a sample."""
+        if not self._turns:
+            return
         seconds = sample.interval_s
         self._reads.observe(sample)
         self._idle_s = 0.0 if sample.running_compactions else self._idle_s + seconds
@@ -101,7 +103,7 @@ class Limiter:
     @property
     def holds(self) -> bool:
         """Whether a limit of ours, and not the device, may be why no more is written."""
-        return self._turns and self._unheld_s < _HELD_FOR_S
+        return self._unheld_s < _HELD_FOR_S
 
     @property
     def disk_reads(self) -> float:
