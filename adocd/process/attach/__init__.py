@@ -5,7 +5,8 @@
 | `program` | reads a running program from outside, and says why it cannot be attached to |
 | `layout` | learns how this librocksdb lays out an open database in memory, by opening one |
 | `proof` | proves from outside that an address is an open database, before anything is called on it |
-| `injector` | loads the agent, and calls its entry, in a thread of its own |
+| `inject` | injects a library by frida, in a process that ends when the program is let go |
+| `injector` | loads the agent through it, and calls its entry, in a thread of its own |
 | `attachment` | attach and detach, in their order |
 | `jvm` | attaches the Java agent to a JVM, over the JVM's own protocol for that |
 
