@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
+from adocd.process.attach import jvm
+from adocd.process.attach.problem import AttachRefused
 from tests.cli.harness import command
 from tests.conformance.hosts import wait_for_agent
 from tests.java.conftest import StartJvm
@@ -47,6 +50,19 @@ def test_a_jvm_that_lets_nobody_attach_is_left_alone(
     program = start_jvm(option, agent=False)
     command("adocd", "attach", str(program.pid), run_dir=run_dir).failed(6, "lets nobody attach")
     program.ask("sleep", 1)
+
+
+@pytest.mark.parametrize(("name", "why"), [("a=b", "has an equals sign"), ("a,b", "may have no comma")])
+def test_a_path_that_the_jvm_would_cut(
+    start_jvm: StartJvm, run_dir: Path, tmp_path: Path, java_agent: Path, name: str, why: str
+) -> None:
+    program = start_jvm(agent=False)
+    there = jvm.running(program.pid)
+    assert there is not None
+    (tmp_path / name).mkdir()
+    with pytest.raises(AttachRefused, match=why):
+        jvm.attach(there, Path(shutil.copy(java_agent, tmp_path / name)), run_dir)
+    assert there.agent() is None
 
 
 def test_a_jvm_without_a_database(start_jvm: StartJvm, run_dir: Path, tmp_path: Path, java_agent: Path) -> None:

@@ -17,6 +17,7 @@ from typing import IO, Any
 
 from adocd.process.attach.answer import answer_file, answered
 from adocd.process.attach.problem import AttachRefused
+from adocd.process.attach.program import has_ended
 from adocd.process.bundled import agent_directory
 from adocd.process.compiled import NativeError, Product, RocksDb
 
@@ -63,12 +64,13 @@ def call(pid: int, loader: Path, agent: Path, run_directory: Path, asked: Mappin
 def _awaited(answer: Path, pid: int, injection: subprocess.Popen[bytes], complaint: IO[str]) -> dict[str, Any]:
     end_s = time.monotonic() + _AT_MOST_S
     while time.monotonic() < end_s:
-        has_ended = injection.poll() is not None  # asked first: then whatever it led to is there
+        has_gone = has_ended(pid)  # asked before the answer: whoever has ended says nothing more
+        is_done = injection.poll() is not None
         if (content := answered(answer)) is not None:
             return content
-        if not Path(f"/proc/{pid}").exists():
+        if has_gone:
             raise AttachRefused(f"process {pid} has ended meanwhile")
-        if has_ended:
+        if is_done:
             complaint.seek(0)
             why = complaint.read().strip().splitlines() or [f"it ended with {injection.returncode}"]
             raise AttachRefused(f"the agent cannot be loaded into process {pid}: {why[-1]}")

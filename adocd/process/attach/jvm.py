@@ -102,6 +102,8 @@ def _call(jvm: RunningJvm, jar: Path, run_directory: Path, settings: str) -> Non
     """Load the jar, which calls the agent whether it is there already or not, and hear its answer."""
     if "," in f"{run_directory}{jar}":  # it ends a setting
         raise AttachRefused(f"the paths {run_directory} and {jar} may have no comma: choose another by ADOCD_RUN_DIR")
+    if "=" in str(jar):  # the JVM takes what follows it for the agent's settings
+        raise AttachRefused(f"the agent's path {jar} has an equals sign; set XDG_CACHE_HOME and build anew")
     with answer_file(jvm.pid, run_directory) as answer:
         _load(jvm, jar, f"{settings},answer={answer}")
         told = answered(answer)

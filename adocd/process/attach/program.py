@@ -156,6 +156,14 @@ def looked_into(pid: int, proc: Path = Path("/proc")) -> Looked:
     return found
 
 
+def has_ended(pid: int, proc: Path = Path("/proc")) -> bool:
+    """Whether a program runs no more, also where its parent has yet to hear of it."""
+    try:
+        return _status(proc / str(pid)).get("State", "")[:1] in {"Z", "X"}
+    except OSError:
+        return True
+
+
 def require_readable(agent: Path, pid: int, own: Path, name: str) -> None:
     """Refuse an agent that a program of another user may not read; `own` is its directory in /proc.
 
@@ -249,7 +257,14 @@ def _check_status(pid: int, name: str, status: dict[str, str]) -> None:
 
 
 def _check_namespaces(own: Path, pid: int, name: str) -> None:
-    for kind, what in (("mnt", "file systems"), ("pid", "process ids")):
+    for kind, instead in (
+        ("pid", "process ids of its own, as in a container: run adocd inside that container"),
+        (
+            "mnt",
+            "file systems of its own, as in a systemd unit with PrivateTmp=: run adocd among them, by "
+            f"`nsenter --target {pid} --mount`",
+        ),
+    ):
         try:
             same = (own / "ns" / kind).readlink() == (own.parent / "self" / "ns" / kind).readlink()
         except PermissionError:
@@ -257,9 +272,7 @@ def _check_namespaces(own: Path, pid: int, name: str) -> None:
         except OSError:
             raise _ended(pid) from None
         if not same:
-            raise AttachRefused(
-                f"{name} ({pid}) has {what} of its own, as in a container: run adocd inside that container"
-            )
+            raise AttachRefused(f"{name} ({pid}) has {instead}")
 
 
 def _is_ours(path: Path) -> bool:

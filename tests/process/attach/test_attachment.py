@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -144,6 +145,22 @@ def test_attaching_leaves_no_file_and_no_process_behind(
         assert list(temporary.rglob("*")) == []
         assert os.getpid() in processes_with(f"HOME={os.environ['HOME']}")
         assert processes_with(f"HOME={home}") == set()
+
+
+def test_among_the_file_systems_of_the_program(
+    native_programs: Path, native_agent_library: Path, tmp_path: Path, run_dir: Path
+) -> None:
+    """What the refusal of a program with file systems of its own says."""
+    assert native_agent_library.exists()
+    with Program(["unshare", "--mount", native_programs / "lifecycle"], environment(None, None)) as program:
+        program.ask("open", tmp_path / "database")
+        attach = ["adocd", "attach", str(program.pid), "--experimental"]
+        among = ["nsenter", "--target", str(program.pid), "--mount"]
+        command(*attach, run_dir=run_dir).failed(6, f"run adocd among them, by `{' '.join(among)}`")
+        here = {**os.environ, "ADOCD_RUN_DIR": str(run_dir)}
+        shown = subprocess.run([*among, *attach], env=here, check=False, capture_output=True, text=True)
+        assert (shown.returncode, shown.stdout) == (0, f"attached to {tmp_path / 'database'}\n")
+        assert program.ask("put", tmp_path / "database", 10, "default", 10) == ""
 
 
 def processes_with(setting: str) -> set[int]:

@@ -96,3 +96,21 @@ def test_why_it_cannot_be_injected(host: Program, native_agent_library: Path, tm
         injector.call(host.pid, broken, native_agent_library, run_dir, {"do": "end"})
     assert tracers(host.pid) == []
     assert list(run_dir.iterdir()) == []
+
+
+def test_a_program_that_has_ended_is_not_waited_for(
+    native_programs: Path, native_agent_library: Path, tmp_path: Path, run_dir: Path
+) -> None:
+    """Nobody has asked for its status yet, so it is still listed."""
+    program = Program([native_programs / "lifecycle"], environment(None, None))
+    try:
+        program.process.kill()
+        eventually(lambda: program_state(program.pid) == "Z", what="the end")
+        with pytest.raises(AttachRefused, match=f"^process {program.pid} has ended meanwhile$"):
+            injector.call(program.pid, tmp_path / "loader.so", native_agent_library, run_dir, {"do": "end"})
+    finally:
+        program.stop()
+
+
+def program_state(pid: int) -> str:
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]

@@ -161,10 +161,15 @@ def filtered() -> None:
         (
             ("unshare", "--mount"),
             None,
-            "has file systems of its own, as in a container: run adocd inside that container",
+            "has file systems of its own, as in a systemd unit with PrivateTmp=: run adocd among them, by `nsenter --",
+        ),
+        (
+            ("unshare", "--mount", "--pid", "--fork", "--kill-child"),
+            None,
+            "has process ids of its own, as in a container: run adocd inside that container",
         ),
     ],
-    ids=["seccomp", "container"],
+    ids=["seccomp", "file systems", "container"],
 )
 def test_a_program_that_is_shut_in(
     lifecycle: Path, wrapper: tuple[str, ...], prepare: Callable[[], None] | None, sentence: str
@@ -174,10 +179,17 @@ def test_a_program_that_is_shut_in(
     ) as process:  # fmt: skip
         assert process.stdout is not None
         assert process.stdout.readline() == b"ready\n"
-        said = refusal(process.pid)
+        pid = innermost(process.pid)
+        said = refusal(pid)
         process.kill()
     assert sentence in said
-    assert re.match(rf"lifecycle \({process.pid}\) ", said)
+    assert re.match(rf"lifecycle \({pid}\) ", said)
+
+
+def innermost(pid: int) -> int:
+    """Follow a chain of processes, each with one child, to its end."""
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return innermost(int(children[0])) if children else pid
 
 
 def test_a_program_with_another_librocksdb_than_the_agent_was_built_for(
