@@ -71,10 +71,12 @@ def attach(pid: int, run_directory: Path, environment: Mapping[str, str]) -> Att
     if not first.databases:
         raise AttachRefused(_nothing(first))
     inside = _Inside(pid, injector.loader(library), agent, run_directory)
-    inside.ask({
-        "do": "begin", "librocksdb": str(there.rocksdb.path), "ADOCD_RUN_DIR": str(run_directory), **environment
-    })  # fmt: skip
+    has_begun = False
     try:
+        inside.ask({
+            "do": "begin", "librocksdb": str(there.rocksdb.path), "ADOCD_RUN_DIR": str(run_directory), **environment
+        })  # fmt: skip
+        has_begun = True
         time.sleep(_SETTLE_S)
         second = _look(there, proof)
         sure = sorted(set(first.databases) & set(second.databases))
@@ -82,9 +84,10 @@ def attach(pid: int, run_directory: Path, environment: Mapping[str, str]) -> Att
             raise AttachRefused(f"{there.name} ({pid}) has closed its databases meanwhile: try again")
         addresses = " ".join(hex(each.address) for each in sure)
         refused = inside.ask({"do": "adopt", "databases": addresses})
-    except BaseException:  # Ctrl-C, too
-        with contextlib.suppress(AttachRefused):  # why it is broken off says more: the program may have ended
-            inside.ask({"do": "end"})
+    except BaseException as error:  # Ctrl-C, too, by which it may begin all the same
+        if has_begun or not isinstance(error, AttachRefused):
+            with contextlib.suppress(AttachRefused):  # why it is broken off says more: the program may have ended
+                inside.ask({"do": "end"})
         raise
     reasons = {each.directory: refused[hex(each.address)] for each in sure if hex(each.address) in refused}
     reasons |= dict.fromkeys(second.unproven, UNPROVEN)

@@ -1,7 +1,7 @@
 """Loads the agent into a running program, and calls its entry there, by frida (`inject`, in a process of its own).
 
-frida stops one thread of the program for a moment, only to start a thread of its own, and that one loads the library:
-whatever the stopped thread was in the middle of, malloc perhaps, goes on before anything is loaded.
+frida stops the program's main thread for a moment, while that waits in a system call, to start a thread of its own, and
+that one loads the library.
 What frida loads is a loader of a few lines, and that loads the agent (agents/native/loader/src/loader.c).
 """
 
@@ -22,6 +22,7 @@ from adocd.process.bundled import agent_directory
 from adocd.process.compiled import NativeError, Product, RocksDb
 
 _ENTRY = "adocd_load"
+_INJECT = Path(__file__).with_name("inject.py")
 _AT_MOST_S, _POLL_S = 30.0, 0.01
 _LEAVES_WITHIN_S = 5.0
 
@@ -51,7 +52,7 @@ def call(pid: int, loader: Path, agent: Path, run_directory: Path, asked: Mappin
         told = {**asked, "agent": str(agent), "answer": str(answer)}
         said = "\n".join(f"{key}={value}" for key, value in told.items())
         injection = subprocess.Popen(
-            [sys.executable, "-m", "adocd.process.attach.inject", str(pid), str(loader), _ENTRY, said],
+            [sys.executable, "-P", str(_INJECT), str(pid), str(loader), _ENTRY, said],
             stdin=subprocess.DEVNULL, stdout=complaint, stderr=complaint, start_new_session=True,
         )  # fmt: skip
         try:
@@ -72,8 +73,13 @@ def _awaited(answer: Path, pid: int, injection: subprocess.Popen[bytes], complai
             raise AttachRefused(f"process {pid} has ended meanwhile")
         if is_done:
             complaint.seek(0)
-            why = complaint.read().strip().splitlines() or [f"it ended with {injection.returncode}"]
-            raise AttachRefused(f"the agent cannot be loaded into process {pid}: {why[-1]}")
+            if why := complaint.read().strip() or injection.returncode:
+                told = f"the injector ended with {why}" if isinstance(why, int) else why.splitlines()[-1]
+                raise AttachRefused(f"the agent cannot be loaded into process {pid}: {told}")
+            raise AttachRefused(
+                f"process {pid} has loaded the agent, but it cannot answer: the process's user must be able to write "
+                f"into {answer.parent}"
+            )
         time.sleep(_POLL_S)
     raise AttachRefused(
         f"the agent in process {pid} has not answered for {_AT_MOST_S:.0f} s; the program goes on without it, and a "

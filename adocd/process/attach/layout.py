@@ -56,7 +56,7 @@ def learned(library: Path) -> Layout:
 def _learned(library: Path, _same_file: tuple[int, int, int, int]) -> Layout:
     try:
         done = subprocess.run(
-            [sys.executable, "-m", "adocd.process.attach.learn", str(library)],
+            [sys.executable, "-P", str(Path(__file__).with_name("learn.py")), str(library)],
             capture_output=True, text=True, check=False, timeout=_AT_MOST_S,
         )  # fmt: skip
     except subprocess.TimeoutExpired:

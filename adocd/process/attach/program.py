@@ -261,8 +261,8 @@ def _check_namespaces(own: Path, pid: int, name: str) -> None:
         ("pid", "process ids of its own, as in a container: run adocd inside that container"),
         (
             "mnt",
-            "file systems of its own, as in a systemd unit with PrivateTmp=: run adocd among them, by "
-            f"`nsenter --target {pid} --mount`",
+            "file systems of its own, as in a container, where adocd has to run inside, or in a systemd unit with "
+            f"PrivateTmp=, where `nsenter --target {pid} --mount` can run it",
         ),
     ):
         try:

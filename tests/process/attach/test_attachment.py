@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -154,11 +155,12 @@ def test_among_the_file_systems_of_the_program(
     assert native_agent_library.exists()
     with Program(["unshare", "--mount", native_programs / "lifecycle"], environment(None, None)) as program:
         program.ask("open", tmp_path / "database")
-        attach = ["adocd", "attach", str(program.pid), "--experimental"]
+        attach = ["attach", str(program.pid), "--experimental"]
         among = ["nsenter", "--target", str(program.pid), "--mount"]
-        command(*attach, run_dir=run_dir).failed(6, f"run adocd among them, by `{' '.join(among)}`")
+        command("adocd", *attach, run_dir=run_dir).failed(6, f"where `{' '.join(among)}` can run it")
         here = {**os.environ, "ADOCD_RUN_DIR": str(run_dir)}
-        shown = subprocess.run([*among, *attach], env=here, check=False, capture_output=True, text=True)
+        adocd = [sys.executable, "-m", "adocd", *attach]
+        shown = subprocess.run([*among, *adocd], env=here, check=False, capture_output=True, text=True)
         assert (shown.returncode, shown.stdout) == (0, f"attached to {tmp_path / 'database'}\n")
         assert program.ask("put", tmp_path / "database", 10, "default", 10) == ""
 

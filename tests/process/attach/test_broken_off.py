@@ -68,6 +68,22 @@ def test_who_breaks_it_off_ends_the_agent(host: Program, run_dir: Path, monkeypa
     assert found == ["begin", "end"]
 
 
+@pytest.mark.usefixtures("native_agent_library")
+@pytest.mark.parametrize(("error", "asks"), [(KeyboardInterrupt(), ["begin", "end"]), (AttachRefused("no"), ["begin"])])
+def test_who_breaks_off_the_beginning_ends_it_unless_it_was_refused(
+    host: Program, run_dir: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException, asks: list[str]
+) -> None:
+    """A refusal may be of another's attachment, which stays."""
+
+    def refuse() -> None:
+        raise error
+
+    found = asked(monkeypatch, refuse)
+    with pytest.raises(type(error)):
+        attachment.attach(host.pid, run_dir, {})
+    assert found == asks
+
+
 def test_a_process_that_has_ended_before_it_is_asked(run_dir: Path) -> None:
     with subprocess.Popen(["true"]) as ended:
         ended.wait()

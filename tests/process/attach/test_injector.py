@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -15,11 +20,13 @@ from adocd.process import compiled
 from adocd.process.attach import attachment, injector
 from adocd.process.attach.problem import AttachRefused
 from tests.support.programs import Program, environment
+from tests.support.users import NOBODY, ROOT
 from tests.support.waiting import eventually
 
-TIMES = 10
-#: While it is injected, and while the agent settles in (1 s).
-KILLED_AFTER_S = (0.5, 0.7, 0.9, 1.3)
+TIMES, AT_ONCE = 10, 4
+PTRACE_SEIZE = 0x4206
+#: An injection takes about 0.15 s here, most of it to start.
+KILLED_AFTER_S = (0.0, 0.05, 0.1, 0.2)
 
 
 @pytest.fixture
@@ -44,15 +51,14 @@ def left_in(pid: int) -> list[str]:
     return tracers(pid) + [line for line in mapped if "rwxp" in line]
 
 
-def injections() -> list[int]:
-    """Find the processes that inject something at the moment."""
+def injections(pid: int) -> list[int]:
+    """Find the processes that inject something into a program at the moment."""
     found = []
     for each in Path("/proc").glob("[0-9]*"):
-        try:
-            if b"adocd.process.attach.inject\0" in (each / "cmdline").read_bytes():
+        with contextlib.suppress(OSError):
+            arguments = (each / "cmdline").read_bytes().decode(errors="replace").split("\0")
+            if str(pid) in arguments and any(argument.endswith("/inject.py") for argument in arguments):
                 found.append(int(each.name))
-        except OSError:
-            pass
     return found
 
 
@@ -71,28 +77,28 @@ def test_whoever_attaches_ends_in_the_middle(
     host: Program, tmp_path: Path, run_dir: Path, native_agent_library: Path, number: signal.Signals
 ) -> None:
     assert native_agent_library.exists()
-    ends = set()
+    in_the_middle = 0
     for seconds in KILLED_AFTER_S:
         with subprocess.Popen(
             [sys.executable, "-m", "adocd", "attach", str(host.pid), "--experimental"],
             env={**os.environ, "ADOCD_RUN_DIR": str(run_dir)}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         ) as attaching:  # fmt: skip
-            try:
-                ends.add(attaching.wait(seconds))
-            except subprocess.TimeoutExpired:
-                attaching.send_signal(number)
-                ends.add(attaching.wait(60))
-        eventually(lambda: not injections(), what="the injection to end")
+            eventually(lambda: injections(host.pid), what="the injection")
+            time.sleep(seconds)
+            in_the_middle += bool(injections(host.pid))
+            attaching.send_signal(number)
+            attaching.wait(60)
+        eventually(lambda: not injections(host.pid), what="the injection to end")
         assert left_in(host.pid) == []
         host.ask("put", tmp_path / "database", 10, "default", 10)
         if attachment.socket_of(host.pid, run_dir) is not None:
             attachment.detach(host.pid, run_dir)
-    assert ends - {0, 6}, "nothing was broken off"
+    assert in_the_middle
 
 
 def test_why_it_cannot_be_injected(host: Program, native_agent_library: Path, tmp_path: Path, run_dir: Path) -> None:
     (broken := tmp_path / "loader.so").write_text("no library")
-    with pytest.raises(AttachRefused, match=f"^the agent cannot be loaded into process {host.pid}: .+$"):
+    with pytest.raises(AttachRefused, match=f"^the agent cannot be loaded into process {host.pid}: .*file too short$"):
         injector.call(host.pid, broken, native_agent_library, run_dir, {"do": "end"})
     assert tracers(host.pid) == []
     assert list(run_dir.iterdir()) == []
@@ -114,3 +120,66 @@ def test_a_program_that_has_ended_is_not_waited_for(
 
 def program_state(pid: int) -> str:
     return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+
+
+def test_injections_into_one_program_wait_for_each_other(
+    host: Program, native_agent_library: Path, tmp_path: Path, run_dir: Path
+) -> None:
+    """Where it may not stop the program, because another one does, frida would write over its malloc instead."""
+    loader = injector.loader(compiled.rocksdb(attachment.look(host.pid).program.rocksdb.path))
+    with ThreadPoolExecutor() as threads:
+        calls = [
+            threads.submit(injector.call, host.pid, loader, native_agent_library, run_dir, {"do": "end"})
+            for _ in range(AT_ONCE)
+        ]
+    assert {each.result()["error"] for each in calls} == {"no agent was attached to this process"}
+    assert left_in(host.pid) == []
+    host.ask("put", tmp_path / "database", 10, "default", 10)
+
+
+def test_a_program_under_a_debugger_is_left_alone(
+    host: Program, native_agent_library: Path, tmp_path: Path, run_dir: Path
+) -> None:
+    code = (
+        "import ctypes, sys\n"
+        f"assert ctypes.CDLL(None).ptrace({PTRACE_SEIZE}, {host.pid}, None, None) == 0\n"
+        "print('ready', flush=True); sys.stdin.read()"
+    )
+    with (
+        Program([sys.executable, "-c", code], environment(None, None)),
+        pytest.raises(
+            AttachRefused, match=f"^the agent cannot be loaded into process {host.pid}: a debugger is at it$"
+        ),
+    ):
+        injector.call(host.pid, tmp_path / "loader.so", native_agent_library, run_dir, {"do": "end"})
+
+
+def test_a_main_thread_that_never_pauses_is_left_alone(
+    native_agent_library: Path, tmp_path: Path, run_dir: Path
+) -> None:
+    """It could be stopped while it holds a lock of malloc, and frida lets it call malloc."""
+    with subprocess.Popen(["sh", "-c", "while :; do :; done"]) as busy:
+        try:
+            with pytest.raises(AttachRefused, match=r": its main thread has worked for 2 s without a pause, in which"):
+                injector.call(busy.pid, tmp_path / "loader.so", native_agent_library, run_dir, {"do": "end"})
+        finally:
+            busy.kill()
+
+
+def copied(program: Path, directory: str) -> str:
+    """Put a program where everybody may run it."""
+    Path(directory).chmod(0o755)
+    return shutil.copy(program, directory)
+
+
+@pytest.mark.skipif(not ROOT, reason="only root can be another user")
+def test_a_program_that_cannot_answer(native_programs: Path, tmp_path: Path, native_agent_library: Path) -> None:
+    """Such as one of a user who may not enter the run directory."""
+    (closed := tmp_path / "run").mkdir(mode=0o700)
+    loader = injector.loader(compiled.rocksdb())
+    with (
+        tempfile.TemporaryDirectory() as everybodys,
+        Program([copied(native_programs / "lifecycle", everybodys)], environment(None, None), user=NOBODY) as program,
+        pytest.raises(AttachRefused, match=f"has loaded the agent, but it cannot answer: .* write into {closed}$"),
+    ):
+        injector.call(program.pid, loader, native_agent_library, closed, {"do": "end"})

@@ -161,7 +161,7 @@ def filtered() -> None:
         (
             ("unshare", "--mount"),
             None,
-            "has file systems of its own, as in a systemd unit with PrivateTmp=: run adocd among them, by `nsenter --",
+            "has file systems of its own, as in a container, where adocd has to run inside, or in a systemd unit",
         ),
         (
             ("unshare", "--mount", "--pid", "--fork", "--kill-child"),
