@@ -10,7 +10,7 @@ ComputeCompactionScore).
 | regime | when | what |
 |---|---|---|
 | calm | none of the others | everything is the owner's |
-| flood | memtables wait, a stall, twice the owner's trigger | memory, flush slots, wide merges; a shut gate |
+| flood | memtables wait, a stall, twice the owner's trigger, a peak | memory, flush slots, wide merges; a shut gate |
 | brim | level 0 is at 0.6 of the bound | the same, and writes are delayed, from what clients do to what lasts |
 | ebb | clients write little (below) | twice the owner's trigger, then base level and trigger |
 | yield | others want more of the same disks than is left | the gate and the base level alone: merges are put off |
@@ -70,9 +70,9 @@ writers meanwhile. Reads are counted by tickers, and matter for a minute after t
 takes them for granted.
 
 With `limiter=true`, and a database that was opened with a rate limiter, flushes and compactions get what clients leave
-of the disks, also when all else is calm (adocd.controllers.tide.limiter). It is not the default, because RocksDB does
-not say whether a limiter tunes itself, and then adocd would not take its first change back; nor whether databases share
-it.
+of the disks in peaks of theirs, in which they take much of the disks and read from them; and each peak is a flood, too
+(adocd.controllers.tide.limiter). It is not the default, because RocksDB does not say whether a limiter tunes itself,
+and then adocd would not take its first change back; nor whether databases share it.
 
 Asked once a second, and also at once when a stall begins or ends and when memtables wait, where the agent tells that.
 After a time in which it was not asked it begins anew, with calm, or with the ebb where the base level is still above
@@ -114,7 +114,7 @@ from adocd.controllers.tide.family import is_behind, is_governed, is_held, is_pi
 from adocd.controllers.tide.gate import Level0Gate, ebbing
 from adocd.controllers.tide.judged import JudgedFloods
 from adocd.controllers.tide.learned import Demand, KnownSizes, Learned
-from adocd.controllers.tide.limiter import GIVES_BACK, LEAVES, LIMIT, Limiter
+from adocd.controllers.tide.limiter import COLLECTS, GIVES_BACK, LEAVES, LIMIT, Limiter
 from adocd.controllers.tide.memory import flood_memtables, owners_memtables, spare_bytes
 from adocd.controllers.tide.parameters import TideParameters
 from adocd.controllers.tide.regime import ADMITS, IN_FLOOD, MAY_END, REASONS, Regime
@@ -195,6 +195,7 @@ class Tide(Controller):
         self._learned.observe(sample, is_limited=self._limiter.holds)
         self._demand.observe(sample)
         self._merges.observe(sample)
+        self._limiter.follow(sample, self._learned)
         self._is_read = self._learned.reads_matter(self._parameters.reads_share)
         was, self._regime = self._regime, self._next(sample)
         # A flood's first window is the one in which it was noticed, so nothing in it is the law's doing.
@@ -205,7 +206,7 @@ class Tide(Controller):
         limit = self._limiter.rate(sample, self._learned, is_at_work=self._is_read and self.declined is None)
         if not settings and limit is None:
             return None
-        rule, reasons = (str(self._regime), [REASONS[self._regime]]) if settings else (LIMIT, [])
+        rule, reasons = (str(self._regime), [self._reason(sample)]) if settings else (LIMIT, [])
         if limit is not None:
             settings += (Setting(Knob.RATE_LIMIT, limit),)
             reasons.append(GIVES_BACK if limit == owners_value(Knob.RATE_LIMIT, sample) else LEAVES)
@@ -272,7 +273,8 @@ class Tide(Controller):
     def _is_pressed(self, cf: ColumnFamilySample, sample: Sample) -> bool:
         trigger = owners_value(Knob.LEVEL0_TRIGGER, sample, cf.name) or 0
         collects = cf.name in self._bounds.of and cf.name not in self._pressed  # then its files are our doing
-        return is_held(cf) or (0 < 2 * trigger <= cf.l0_files and not collects)
+        is_peak = self._is_read and self._limiter.is_peak
+        return is_held(cf) or is_peak or (0 < 2 * trigger <= cf.l0_files and not collects)
 
     def _is_quiet(self, sample: Sample) -> bool:
         """Whether clients have written little for some seconds."""
@@ -446,6 +448,10 @@ class Tide(Controller):
         # Before the slope RocksDB delays only when the last memtable fills: then flushes say what lasts.
         before = max(clients / 2, (self._learned.flushes or 0.0) / kept or clients, owners_rate(sample) or 0)
         return before if slope is None else slope
+
+    def _reason(self, sample: Sample) -> str:
+        is_peak_alone = self._limiter.is_peak and not any(map(is_held, sample.column_families))
+        return COLLECTS if self._regime is Regime.FLOOD and is_peak_alone else REASONS[self._regime]
 
     def _signal(self, sample: Sample) -> str:
         flooded = self._flooded(sample) or list(sample.column_families)

@@ -1,6 +1,7 @@
-"""The rate limiter while somebody reads: flushes and compactions get the bandwidth that clients leave. Pure.
+"""The rate limiter in peaks of clients who read: flushes and compactions get the bandwidth that they leave. Pure.
 
-SILK's allocation (silk-atc19, 5.2.1), with the owner's limit as its bandwidth T. In bytes/s,
+In a peak the law is in a flood, too: a merge out of level 0 replaces the files that caches hold, and clients wait until
+they are read again. SILK's allocation (silk-atc19, 5.2.1), with the owner's limit as its bandwidth T. In bytes/s,
 
     I = max(T - C, T / 4, F + u T)        never above the owner's limit, nor below the guard's bound
 
@@ -14,11 +15,11 @@ RocksDB serves flushes first only where requests wait: until a refill of 0.1 s i
 request of up to 1 MiB (rate_limiter.cc, GenericRateLimiter::Request). So where flushes need more than one request in
 each refill, F counts once more for each thread of a running compaction.
 
-I is in force while a compaction runs and for some seconds after, and only where reads reach the disks: merges take
-nothing from those that a cache serves. The owner's limit holds while memtables wait or writers do, because flushes need
-it then, and for some seconds after, twice as long each time that this comes under a limit of ours; while clients take
-less than a quarter of T, so a limit far above what the device can do is left alone; and where they take more than twice
-T, which is no bandwidth of the device then.
+A peak is when reads reach the disks, because flushes and merges take nothing from those that a cache serves, and C is
+a third of T or more, until it is less than a quarter; so a limit far above what the device can do is left alone. Where
+C is more than twice T, that is no bandwidth of the device. I is in force in a peak, but not while memtables wait or
+writers do, because flushes need the owner's limit then, nor for some seconds after, twice as long each time that this
+comes under a limit of ours.
 
 Does not see clients who want more than a merge at the owner's limit leaves them, where that is less than a third of T:
 they look like a valley. Does harm where clients' own requests pass the limiter (rate_limiter_priority in WriteOptions).
@@ -37,10 +38,11 @@ from adocd.model.values import RATE_LIMITER
 
 #: The rule of a decision that turns nothing else, and its reasons.
 LIMIT = "limit"
+COLLECTS = "clients take the disks and read from them, so level 0 collects files for a later merge"
 LEAVES = "reads reach the disks, so flushes and compactions get the bandwidth that clients leave"
-GIVES_BACK = "merges take nothing from clients now, or flushes need more, so the rate limit is the owner's again"
-#: Clients that take less of the owner's limit than the first are in a valley, which ends with the second.
-_VALLEY, _VALLEY_ENDS = 1 / 4, 1 / 3
+GIVES_BACK = "clients leave the disks alone, or flushes need more, so the rate limit is the owner's again"
+#: A peak begins when clients take the first of the owner's limit, and ends when they take less than the second.
+_PEAK, _PEAK_ENDS = 1 / 3, 1 / 4
 #: Clients that take so many times the owner's limit show that it is not the device's bandwidth.
 _NO_BANDWIDTH = 2
 #: The least of the owner's limit that flushes and compactions get.
@@ -53,8 +55,6 @@ _REQUEST_BYTES, _REFILLS_PER_S = MIB, 10
 _WAITS, _URGENT, _SLOWDOWN_TRIGGERS = 0.5, 0.9, 5
 #: The limit moves by at least this share of the one in force.
 _STEP = 1 / 5
-#: The limit stays for so long after a compaction, in s: the next one begins with it.
-_STAYS_S = 5.0
 #: The owner's limit stays for so long after flushes needed it, at least and at most, in s; and it is the least again
 #: when they have not for so long.
 _NEEDED_FOR_S, _NEEDED_FOR_MOST_S, _FORGOTTEN_S = 10.0, 160.0, 600.0
@@ -69,8 +69,8 @@ class Limiter:
 
     def __init__(self, *, turns: bool) -> None:
         self._turns = turns
-        #: Since a compaction ran, since flushes needed all, and since the limit was below the owner's, in s.
-        self._idle_s = _STAYS_S
+        self._is_peak = False
+        #: Since flushes needed all, and since the limit was below the owner's, in s.
         self._unneeded_s = self._unheld_s = math.inf
         self._needed_for_s = _NEEDED_FOR_S
         self._flushes, self._reads = Mean(_FLUSHES_S), DiskReads()
@@ -81,7 +81,6 @@ class Limiter:
             return
         seconds = sample.interval_s
         self._reads.observe(sample)
-        self._idle_s = 0.0 if sample.running_compactions else self._idle_s + seconds
         self._flushes.add(sample.flush_written_bytes_per_s or 0.0, seconds)
         now, owners = value_now(Knob.RATE_LIMIT, sample), owners_value(Knob.RATE_LIMIT, sample)
         is_ours = now is not None and owners is not None and now < owners and RATE_LIMITER not in sample.pinned
@@ -110,6 +109,23 @@ class Limiter:
         """What clients read from the disks, in bytes/s."""
         return self._reads.bytes_per_s
 
+    @property
+    def is_peak(self) -> bool:
+        """Whether clients take the disks, and read from them."""
+        return self._is_peak
+
+    def follow(self, sample: Sample, learned: Learned) -> None:
+        """Find out whether the clients are in a peak."""
+        owners = owners_value(Knob.RATE_LIMIT, sample)
+        if not self._turns or owners is None or RATE_LIMITER in sample.pinned:
+            self._is_peak = False
+            return
+        least = owners * (_PEAK_ENDS if self._is_peak else _PEAK)
+        self._is_peak = self._reads.are_many and least <= self._taken(learned) <= _NO_BANDWIDTH * owners
+
+    def _taken(self, learned: Learned) -> float:
+        return learned.writes + self.disk_reads
+
     def rate(self, sample: Sample, learned: Learned, *, is_at_work: bool) -> int | None:
         """Return the limit to set, in bytes/s; None where it is not ours to turn, or the one in force is near enough.
 
@@ -119,15 +135,14 @@ class Limiter:
         if not self._turns or now is None or owners is None or RATE_LIMITER in sample.pinned:
             return None
         families = [cf for cf in sample.column_families if is_governed(cf, sample)]
-        taken = learned.writes + self.disk_reads
-        is_valley = taken < owners * (_VALLEY_ENDS if now == owners else _VALLEY)
-        is_peak = not is_valley and taken <= _NO_BANDWIDTH * owners
-        takes_from_clients = self._idle_s < _STAYS_S and self._reads.are_many and is_peak
-        if not (is_at_work and families and takes_from_clients) or self._unneeded_s < self._needed_for_s:
+        needs_all = self._unneeded_s < self._needed_for_s
+        if not (is_at_work and families and self._is_peak) or needs_all:
             return None if now == owners else owners
         flushes = self._flushes_need(sample, learned)
         urgency = max(_urgency(cf, sample) for cf in families)
-        left = max(owners - taken, _FLOOR * owners, flushes + urgency * owners, RATE_LIMIT_FLOOR_BYTES_PER_S)
+        left = max(
+            owners - self._taken(learned), _FLOOR * owners, flushes + urgency * owners, RATE_LIMIT_FLOOR_BYTES_PER_S
+        )
         wanted = int(min(owners, left))
         is_near = flushes <= now and wanted != owners and abs(wanted - now) < _STEP * now
         return None if is_near or wanted == now else wanted

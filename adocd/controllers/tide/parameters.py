@@ -33,7 +33,7 @@ class TideParameters(Parameters):
     flush_slots: int = Field(default=3, ge=1, le=32)
     limiter: bool = Field(
         default=False,
-        description="turn the database's rate limiter while reads reach the disks; not with its auto_tuned, nor where "
-        "databases share it",
+        description="in peaks of clients whose reads reach the disks, turn the rate limiter and put merges off; not "
+        "with its auto_tuned, nor where databases share it",
     )
     subcompactions: int = Field(default=4, ge=1, le=64, description="width of a merge out of level 0")

@@ -10,7 +10,7 @@ from adocd.model.knob import Knob
 from adocd.model.values import RATE_LIMITER, of_database, of_family
 from tests.controllers.laws import MB, make
 from tests.controllers.tide.test_compressed import flushes
-from tests.controllers.tide.test_law import GIB, READ, Scene
+from tests.controllers.tide.test_law import GIB, MEMTABLE, READ, Scene
 from tests.controllers.tide.test_shared_disks import AROUND
 from tests.model.test_surroundings import PROCESS
 
@@ -47,8 +47,34 @@ def limited_to(scene: Scene, seconds: int = 30) -> float:
 
 
 def test_what_clients_leave_is_for_flushes_and_compactions() -> None:
+    rule, settings = read_from().step()
+    assert rule == "tide.flood"
+    assert settings[Knob.RATE_LIMIT] == 130 * MB
+
+
+def test_a_peak_is_a_flood_before_anything_waits() -> None:
+    """Level 0 collects files as beside readers, and in the valley everything is given back."""
     scene = read_from()
-    assert scene.step() == ("tide.limit", {Knob.RATE_LIMIT: 130 * MB})
+    before = {**scene.plant.values}
+    rule, settings = scene.step()
+    assert rule == "tide.flood"
+    assert (settings[Knob.MEMTABLE_SIZE], settings[Knob.LEVEL0_TRIGGER]) == (MEMTABLE, 12)
+    scene.level0(9)
+    assert scene.step(60)[1].keys().isdisjoint({Knob.MEMTABLE_SIZE, Knob.LEVEL0_TRIGGER})
+    scene.ebbs(files=3)
+    reads_from_disks(scene, 1)
+    assert scene.step(90)[0] == "tide.calm"
+    assert scene.plant.values == before
+
+
+def test_it_turns_the_limiter_only_where_it_may_and_a_peak_is_no_flood_elsewhere() -> None:
+    scene = read_from()
+    scene.law = make("tide", limiter=False)
+    assert Knob.RATE_LIMIT not in scene.law.knobs
+    assert scene.step(60) == ("", {})
+    pinned = read_from()
+    pinned.plant.members["pinned"] = frozenset({RATE_LIMITER})
+    assert pinned.step(60) == ("", {})
 
 
 def test_a_decision_says_what_clients_read_and_why() -> None:
@@ -56,21 +82,17 @@ def test_a_decision_says_what_clients_read_and_why() -> None:
     decision = scene.plant.step(scene.law)
     assert decision is not None
     assert decision.signal.endswith("reads matter, clients read 28.6 MiB (30000000 bytes)/s from the disks")
-    assert decision.reason == "reads reach the disks, so flushes and compactions get the bandwidth that clients leave"
+    assert decision.reason == (
+        "clients take the disks and read from them, so level 0 collects files for a later merge; "
+        "reads reach the disks, so flushes and compactions get the bandwidth that clients leave"
+    )
     scene.plant.immutable_memtables = 2
     decision = scene.plant.step(scene.law)
     assert decision is not None
-    assert decision.rule == "tide.flood"
-    assert decision.reason.endswith(
-        "; merges take nothing from clients now, or flushes need more, so the rate limit is the owner's again"
+    assert decision.rule == "tide.limit"
+    assert decision.reason == (
+        "clients leave the disks alone, or flushes need more, so the rate limit is the owner's again"
     )
-
-
-def test_it_turns_the_limiter_only_where_it_may() -> None:
-    scene = read_from()
-    scene.law = make("tide", limiter=False)
-    assert Knob.RATE_LIMIT not in scene.law.knobs
-    assert scene.step(60) == ("", {})
 
 
 def test_while_nobody_reads_the_limiter_is_the_owners() -> None:
@@ -183,10 +205,10 @@ def test_compactions_that_read_from_a_cache_do_not_hide_what_clients_read_from_t
     assert scene.step(60) == ("", {})
     scene.plant.tickers = {READ: 50_000, RETURNED: 50 * MB}
     reads_from_disks(scene, 30)
-    assert scene.step(20) == ("", {})
+    assert limited_to(scene, 20) == pytest.approx(130, rel=0.03)
     scene.background(40, 50)
     scene.plant.members["compaction_read_bytes_per_s"] = 50.0 * MB
-    assert limited_to(scene, 580) == pytest.approx(130, rel=0.01)
+    assert limited_to(scene, 580) == pytest.approx(130, rel=0.03)
     assert limited_to(scene, 40) == OWNERS
 
 
@@ -267,12 +289,10 @@ def owners_stays_s(scene: Scene) -> int:
     return next(second for second in range(1, 1000) if limited_to(scene, 1) != OWNERS)
 
 
-def test_some_seconds_after_the_last_compaction_the_limit_is_the_owners() -> None:
+def test_flushes_alone_leave_clients_the_disks_too() -> None:
     scene = read_from()
+    scene.background(40, 0, running=0)
     assert limited_to(scene) == 130
-    scene.background(60, 0, running=0)
-    assert limited_to(scene, 4) == 130
-    assert limited_to(scene, 1) == OWNERS
 
 
 def test_a_database_with_no_column_family_that_the_law_merges_keeps_the_owners_limit() -> None:
@@ -283,7 +303,7 @@ def test_a_database_with_no_column_family_that_the_law_merges_keeps_the_owners_l
 
 def test_the_limit_is_never_above_the_owners_nor_below_the_guards_bound() -> None:
     tight = read_from(owners=60)  # flushes need 100
-    assert tight.step(30) == ("", {})
+    assert Knob.RATE_LIMIT not in tight.step(30)[1]
     slow = read_from(owners=2, disk=1, writes=0.4)
     slow.plant.tickers = {READ: 200, RETURNED: MB}
     slow.background(0.4, 0.8)
@@ -364,9 +384,9 @@ def test_after_a_pause_it_begins_with_what_it_sees_then() -> None:
     scene = read_from()
     assert limited_to(scene) == 130
     scene.plant.values[RATE_LIMITER] = str(OWNERS * MB)
-    scene.background(60, 0, running=0)
+    reads_from_disks(scene, 0)
     scene.plant.now_s += 60
-    assert scene.step(3) == ("", {}), "no compaction has run since"
+    assert limited_to(scene, 3) == OWNERS, "no read has reached the disks since"
 
 
 def test_of_a_device_that_its_own_limit_holds_it_learns_nothing() -> None:
