@@ -59,7 +59,7 @@ class Plant:
         self._reported: dict[str, tuple[Values, OptionValues]] = {}
         self.now_s = 100.0
         self.l0_files = self.levels_below = 0
-        self.immutable_memtables = 0
+        self.immutable_memtables = self.memtables_bytes = 0
         self.pending_bytes = 0
         self.level_bytes: tuple[int, ...] | None = (0,) * 7
         #: Of each second.
@@ -85,7 +85,7 @@ class Plant:
         grown = None if self.tickers is None else {t: int(n * interval_s) for t, n in self.tickers.items()}
         return replace(
             sample,
-            column_families=(replace(family, level_bytes=self.level_bytes),),
+            column_families=(replace(family, level_bytes=self.level_bytes, memtables_bytes=self.memtables_bytes),),
             ticker_increases=grown,
             originals=self._as_reported("originals", self.originals),
             **self.members,

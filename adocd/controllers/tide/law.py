@@ -117,6 +117,7 @@ from adocd.controllers.tide.learned import Demand, KnownSizes, Learned
 from adocd.controllers.tide.limiter import COLLECTS, GIVES_BACK, LEAVES, LIMIT, Limiter
 from adocd.controllers.tide.memory import flood_memtables, owners_memtables, spare_bytes
 from adocd.controllers.tide.parameters import TideParameters
+from adocd.controllers.tide.quiet import Quiet, writes_little
 from adocd.controllers.tide.regime import ADMITS, IN_FLOOD, MAY_END, REASONS, Regime
 from adocd.model.decision import Decision, Setting
 from adocd.model.in_words import exact_size
@@ -126,9 +127,6 @@ from adocd.model.options import LEVEL_COMPACTION
 from adocd.model.reading import owners_value, value_now
 from adocd.model.sample import ColumnFamilySample, Sample
 
-#: Clients are at the ebb below this share of their peak, or of the device, for so long; or below this one for longer.
-_EBB_OF_CLIENTS, _EBB_OF_DEVICE, _EBB_S = 1 / 10, 1 / 8, 5.0
-_SLACK_OF_DEVICE, _SLACK_S = 1 / 6, 60.0
 _OF_FAMILY = (
     Knob.MEMTABLE_SIZE,
     Knob.MEMTABLE_NUMBER,
@@ -176,8 +174,9 @@ class Tide(Controller):
         self._pressed: set[str] = set()
         #: Those, of all column families, that were written in this flood.
         self._written: set[str] = set()
-        self._quiet_s = self._slack_s = 0.0
-        self._debt, self._demand = Debt(), Demand()
+        #: Whether anything but a peak of clients has pressed in this flood.
+        self._is_needed = False
+        self._quiet, self._debt, self._demand = Quiet(), Debt(), Demand()
         self._is_read = False
         #: Of the memory budget, what each of them may take beyond the owner's, in bytes.
         self._spare_bytes = 0
@@ -199,14 +198,16 @@ class Tide(Controller):
         self._is_read = self._learned.reads_matter(self._parameters.reads_share)
         was, self._regime = self._regime, self._next(sample)
         # A flood's first window is the one in which it was noticed, so nothing in it is the law's doing.
-        is_ours, is_left = was in IN_FLOOD and self._regime is not Regime.CALM, self._is_left(sample)
-        self._judged.observe(sample, is_flood=is_ours or is_left, presses=was in ADMITS or is_left)
+        # A peak alone is no flood to judge: nobody would wait for memtables without it either.
+        is_ours = was in IN_FLOOD and self._regime is not Regime.CALM and self._is_needed
+        is_left, presses = self._is_left(sample), was in ADMITS and self._is_needed
+        self._judged.observe(sample, is_flood=is_ours or is_left, presses=presses or is_left)
         self.declined = self._judged.rests if self._regime is Regime.CALM else None
         settings = not_there_yet(self._wanted(sample), sample) + self._rates(sample)
         limit = self._limiter.rate(sample, self._learned, is_at_work=self._is_read and self.declined is None)
         if not settings and limit is None:
             return None
-        rule, reasons = (str(self._regime), [self._reason(sample)]) if settings else (LIMIT, [])
+        rule, reasons = (str(self._regime), [self._reason]) if settings else (LIMIT, [])
         if limit is not None:
             settings += (Setting(Knob.RATE_LIMIT, limit),)
             reasons.append(GIVES_BACK if limit == owners_value(Knob.RATE_LIMIT, sample) else LEAVES)
@@ -230,8 +231,8 @@ class Tide(Controller):
         self._bounds.clear()
         self._pressed.clear()
         self._written.clear()
-        self._quiet_s = self._slack_s = 0.0
-        self._debt, self._demand = Debt(), Demand()
+        self._is_needed = False
+        self._quiet, self._debt, self._demand = Quiet(), Debt(), Demand()
 
     # -- regimes
 
@@ -240,6 +241,8 @@ class Tide(Controller):
             self._forget_flood()
         families = {cf.name for cf in sample.column_families if is_governed(cf, sample)}
         pressed = {cf.name for cf in sample.column_families if cf.name in families and self._is_pressed(cf, sample)}
+        self._is_needed = self._is_needed or bool(pressed)
+        pressed |= families & self._in_peak(sample)
         self._pressed = (self._pressed | pressed) & families
         yields = sample.allowance is not None and sample.allowance.is_scarce and not self._is_read
         for name in families if yields else pressed:
@@ -252,8 +255,10 @@ class Tide(Controller):
                 self._forget_flood()
             if not self._bounds.of:
                 return Regime.CALM
-        is_quiet = self._is_quiet(sample)
-        if (is_quiet or (self._regime in MAY_END and not pressed)) and not yields:
+        is_quiet = self._quiet.observe(sample, self._learned)
+        peak = self._limiter.peak
+        is_over = not self._is_needed and not pressed and (peak.is_over or peak.is_load)
+        if (is_quiet or is_over or (self._regime in MAY_END and not pressed)) and not yields:
             return Regime.CALM if self._is_paid(sample) else Regime.EBB
         if is_quiet:
             self._pressed.clear()  # its merges wait for the neighbours; memory and threads it does not need
@@ -272,20 +277,18 @@ class Tide(Controller):
 
     def _is_pressed(self, cf: ColumnFamilySample, sample: Sample) -> bool:
         trigger = owners_value(Knob.LEVEL0_TRIGGER, sample, cf.name) or 0
-        collects = cf.name in self._bounds.of and cf.name not in self._pressed  # then its files are our doing
-        is_peak = self._is_read and self._limiter.is_peak
-        return is_held(cf) or is_peak or (0 < 2 * trigger <= cf.l0_files and not collects)
+        # Then its files are our doing.
+        collects = cf.name in self._bounds.of and (cf.name not in self._pressed or not self._is_needed)
+        return is_held(cf) or (0 < 2 * trigger <= cf.l0_files and not collects)
 
-    def _is_quiet(self, sample: Sample) -> bool:
-        """Whether clients have written little for some seconds."""
-        learned = self._learned
-        device = (learned.device or 0.0) / learned.kept  # in bytes as clients write them
-        enough = max(_EBB_OF_CLIENTS * (learned.clients or 0.0), _EBB_OF_DEVICE * device)
-        waits = sample.condition != "normal" or any(map(is_held, sample.column_families))
-        slack = max(enough, _SLACK_OF_DEVICE * device)
-        self._quiet_s = 0.0 if learned.writes > enough or waits else self._quiet_s + sample.interval_s
-        self._slack_s = 0.0 if learned.writes > slack or waits else self._slack_s + sample.interval_s
-        return self._quiet_s >= _EBB_S or self._slack_s >= _SLACK_S
+    def _in_peak(self, sample: Sample) -> set[str]:
+        """Name the column families that are written in a peak of clients; none where they write little.
+
+        Little is what would end the flood at once.
+        """
+        if not (self._is_read and self._limiter.peak.presses) or writes_little(self._learned):
+            return set()
+        return {cf.name for cf in sample.column_families if is_written(cf) or cf.name in self._written}
 
     def _is_paid(self, sample: Sample) -> bool:
         """Whether nothing is due with the owner's trigger and base in force, or what is due does not become less."""
@@ -425,7 +428,7 @@ class Tide(Controller):
         Where more is pending than the soft limit, RocksDB delays writes for that, and finds the rate by itself, as with
         the owner's. Only a lower one, which the law has left, would be in its way.
         """
-        if self._regime not in ADMITS:
+        if self._regime not in ADMITS or not self._is_needed:
             return self._rate.settings(sample, None)
         if not any(map(is_behind, sample.column_families)):
             return self._rate.settings(sample, self._admitted(sample))
@@ -449,9 +452,9 @@ class Tide(Controller):
         before = max(clients / 2, (self._learned.flushes or 0.0) / kept or clients, owners_rate(sample) or 0)
         return before if slope is None else slope
 
-    def _reason(self, sample: Sample) -> str:
-        is_peak_alone = self._limiter.is_peak and not any(map(is_held, sample.column_families))
-        return COLLECTS if self._regime is Regime.FLOOD and is_peak_alone else REASONS[self._regime]
+    @property
+    def _reason(self) -> str:
+        return COLLECTS if self._regime is Regime.FLOOD and not self._is_needed else REASONS[self._regime]
 
     def _signal(self, sample: Sample) -> str:
         flooded = self._flooded(sample) or list(sample.column_families)

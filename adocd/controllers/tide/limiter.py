@@ -1,7 +1,8 @@
 """The rate limiter in peaks of clients who read: flushes and compactions get the bandwidth that they leave. Pure.
 
-In a peak the law is in a flood, too: a merge out of level 0 replaces the files that caches hold, and clients wait until
-they are read again. SILK's allocation (silk-atc19, 5.2.1), with the owner's limit as its bandwidth T. In bytes/s,
+In a peak that is not too long (Peak) the law is in a flood, too: a merge out of level 0 replaces the files that caches
+hold, and clients wait until they are read again. SILK's allocation (silk-atc19, 5.2.1), with the owner's limit as its
+bandwidth T. In bytes/s,
 
     I = max(T - C, T / 4, F + u T)        never above the owner's limit, nor below the guard's bound
 
@@ -15,11 +16,11 @@ RocksDB serves flushes first only where requests wait: until a refill of 0.1 s i
 request of up to 1 MiB (rate_limiter.cc, GenericRateLimiter::Request). So where flushes need more than one request in
 each refill, F counts once more for each thread of a running compaction.
 
-A peak is when reads reach the disks, because flushes and merges take nothing from those that a cache serves, and C is
-a third of T or more, until it is less than a quarter; so a limit far above what the device can do is left alone. Where
-C is more than twice T, that is no bandwidth of the device. I is in force in a peak, but not while memtables wait or
-writers do, because flushes need the owner's limit then, nor for some seconds after, twice as long each time that this
-comes under a limit of ours.
+A peak is when reads reach the disks, because flushes and merges take nothing from those that a cache serves, and C has
+been a third of T or more for some seconds; it ends when C is less than a quarter, so a limit far above what the device
+can do is left alone. Where C is more than twice T, that is no bandwidth of the device, for a minute. I is in force in a
+peak, but not while memtables wait or writers do, because flushes need the owner's limit then, nor for some seconds
+after, twice as long each time that this comes under a limit of ours.
 
 Does not see clients who want more than a merge at the owner's limit leaves them, where that is less than a third of T:
 they look like a valley. Does harm where clients' own requests pass the limiter (rate_limiter_priority in WriteOptions).
@@ -30,6 +31,7 @@ import math
 from adocd.controllers.tide.disk_reads import DiskReads
 from adocd.controllers.tide.family import is_governed, is_held
 from adocd.controllers.tide.learned import Learned, Mean
+from adocd.controllers.tide.peak import Peak
 from adocd.model.knob import MIB, Knob
 from adocd.model.options import RATE_LIMIT_FLOOR_BYTES_PER_S
 from adocd.model.reading import owners_value, value_now
@@ -41,10 +43,6 @@ LIMIT = "limit"
 COLLECTS = "clients take the disks and read from them, so level 0 collects files for a later merge"
 LEAVES = "reads reach the disks, so flushes and compactions get the bandwidth that clients leave"
 GIVES_BACK = "clients leave the disks alone, or flushes need more, so the rate limit is the owner's again"
-#: A peak begins when clients take the first of the owner's limit, and ends when they take less than the second.
-_PEAK, _PEAK_ENDS = 1 / 3, 1 / 4
-#: Clients that take so many times the owner's limit show that it is not the device's bandwidth.
-_NO_BANDWIDTH = 2
 #: The least of the owner's limit that flushes and compactions get.
 _FLOOR = 1 / 4
 #: Flushes get so much more than clients write.
@@ -69,7 +67,7 @@ class Limiter:
 
     def __init__(self, *, turns: bool) -> None:
         self._turns = turns
-        self._is_peak = False
+        self.peak = Peak()
         #: Since flushes needed all, and since the limit was below the owner's, in s.
         self._unneeded_s = self._unheld_s = math.inf
         self._needed_for_s = _NEEDED_FOR_S
@@ -109,19 +107,12 @@ class Limiter:
         """What clients read from the disks, in bytes/s."""
         return self._reads.bytes_per_s
 
-    @property
-    def is_peak(self) -> bool:
-        """Whether clients take the disks, and read from them."""
-        return self._is_peak
-
     def follow(self, sample: Sample, learned: Learned) -> None:
-        """Find out whether the clients are in a peak."""
-        owners = owners_value(Knob.RATE_LIMIT, sample)
-        if not self._turns or owners is None or RATE_LIMITER in sample.pinned:
-            self._is_peak = False
-            return
-        least = owners * (_PEAK_ENDS if self._is_peak else _PEAK)
-        self._is_peak = self._reads.are_many and least <= self._taken(learned) <= _NO_BANDWIDTH * owners
+        """Follow the clients' peaks."""
+        if self._turns:
+            owners = None if RATE_LIMITER in sample.pinned else owners_value(Knob.RATE_LIMIT, sample)
+            taken, are_many = self._taken(learned), self._reads.are_many
+            self.peak.observe(taken, owners, sample.interval_s, reads_reach_disks=are_many)
 
     def _taken(self, learned: Learned) -> float:
         return learned.writes + self.disk_reads
@@ -136,7 +127,7 @@ class Limiter:
             return None
         families = [cf for cf in sample.column_families if is_governed(cf, sample)]
         needs_all = self._unneeded_s < self._needed_for_s
-        if not (is_at_work and families and self._is_peak) or needs_all:
+        if not (is_at_work and families and self.peak.is_on) or needs_all:
             return None if now == owners else owners
         flushes = self._flushes_need(sample, learned)
         urgency = max(_urgency(cf, sample) for cf in families)
