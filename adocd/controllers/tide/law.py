@@ -327,9 +327,10 @@ class Tide(Controller):
     def _device(self, sample: Sample) -> float | None:
         """Return what flushes and compactions may count on, in bytes/s: what was seen, or the share of it.
 
-        In its first seconds the arbiter has seen less than the law that is in a flood.
+        Before anything was seen, it is the limit that the owner gives as the device's bandwidth. In its first seconds
+        the arbiter has seen less than the law that is in a flood.
         """
-        seen, allowance = self._learned.device, sample.allowance
+        seen, allowance = self._learned.device or self._limiter.bandwidth(sample), sample.allowance
         if allowance is None or allowance.device_bytes_per_s is None:
             return seen
         return max(allowance.device_bytes_per_s, (seen or 0.0) * max(allowance.device_share, allowance.fair_share))

@@ -107,12 +107,14 @@ class Limiter:
         """What clients read from the disks, in bytes/s."""
         return self._reads.bytes_per_s
 
+    def bandwidth(self, sample: Sample) -> int | None:
+        """Return the owner's limit, in bytes/s; None where the limiter is not the law's to turn."""
+        return owners_value(Knob.RATE_LIMIT, sample) if self._turns and RATE_LIMITER not in sample.pinned else None
+
     def follow(self, sample: Sample, learned: Learned) -> None:
         """Follow the clients' peaks."""
-        if self._turns:
-            owners = None if RATE_LIMITER in sample.pinned else owners_value(Knob.RATE_LIMIT, sample)
-            taken, are_many = self._taken(learned), self._reads.are_many
-            self.peak.observe(taken, owners, sample.interval_s, reads_reach_disks=are_many)
+        bandwidth, are_many = self.bandwidth(sample), self._reads.are_many
+        self.peak.observe(self._taken(learned), bandwidth, sample.interval_s, reads_reach_disks=are_many)
 
     def _taken(self, learned: Learned) -> float:
         return learned.writes + self.disk_reads
@@ -122,8 +124,8 @@ class Limiter:
 
         While the law is not at work, the limit is the owner's.
         """
-        now, owners = value_now(Knob.RATE_LIMIT, sample), owners_value(Knob.RATE_LIMIT, sample)
-        if not self._turns or now is None or owners is None or RATE_LIMITER in sample.pinned:
+        now, owners = value_now(Knob.RATE_LIMIT, sample), self.bandwidth(sample)
+        if now is None or owners is None:
             return None
         families = [cf for cf in sample.column_families if is_governed(cf, sample)]
         needs_all = self._unneeded_s < self._needed_for_s

@@ -132,6 +132,15 @@ def test_a_peak_takes_memory_for_the_column_families_that_are_written() -> None:
         assert plant.now_in(name, "level0_file_num_compaction_trigger") == "4"
 
 
+def test_before_the_device_is_learned_the_owners_limit_says_what_it_can_do() -> None:
+    """The gate is shut before the first merge: 20 MB/s pay back 3 GB, 23 files of a memtable, half of them to open."""
+    scene = read_from(owners=20, writes=4, disk=4)
+    scene.plant.tickers = {READ: 50_000, RETURNED: 5 * MB}
+    scene.background(0, 0, running=0)
+    settings = scene.step(6)[1]
+    assert settings[Knob.LEVEL0_TRIGGER] == 11
+
+
 def test_a_second_of_many_reads_is_no_peak() -> None:
     scene = read_from(writes=45, disk=5)
     assert scene.step(60) == ("", {})
