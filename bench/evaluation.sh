@@ -75,16 +75,18 @@ scaled adoc-cap-15 32 6 --scheme "$adoc_schemes" --profile cap-15 --workload fil
 # SILK's figures 8B and 8C, at a tenth: its law takes no less than 4 MiB/s. Clients use four fifths of 5 MB/s in a peak, and
 # the law's threshold is three quarters, so it must act.
 peaks() {
-  local name=$1
-  shift
+  local name=$1 at_once=$2
+  shift 2
   is_wanted "$name" || return 0
-  bench run --out "$out/$name" --scale 10 --at-once 8 --profile cap-5 --seconds 220 "$@"
+  bench run --out "$out/$name" --scale 10 --at-once "$at_once" --profile cap-5 --seconds 220 "$@"
 }
 peaks_schemes=default,default-with-tide-memory,auto-tuned,silk,silk-floor,tide
-peaks peaks-100-cap-5 --scheme "$peaks_schemes,silk-bandwidth,silk-floor-bandwidth,silk-hold" --workload peaks-100-4kb
+limiter_schemes=default-with-tide-limiter,tide-limiter
+silk_halves=silk-bandwidth,silk-floor-bandwidth,silk-hold
+peaks peaks-100-cap-5 11 --scheme "$peaks_schemes,$limiter_schemes,$silk_halves" --workload peaks-100-4kb
 # Figure 8A, by a trace of our own.
-peaks trace-cap-5 --scheme "$peaks_schemes" --workload trace-bursts-4kb
-peaks peaks-cap-5 --scheme "$peaks_schemes" --workload peaks-10-4kb,peaks-50-4kb
+peaks trace-cap-5 8 --scheme "$peaks_schemes" --workload trace-bursts-4kb
+peaks peaks-cap-5 8 --scheme "$peaks_schemes" --workload peaks-10-4kb,peaks-50-4kb
 # The thesis's waves (4.3.1 to 4.3.3), raised limits alone (4.5), and its arm with compaction disabled.
 toggle_schemes=default,default-with-toggle-memory,default-with-tide-memory,limits-raised,compaction-disabled,toggle
 toggle_schemes+=,toggle-two-memtables,toggle-without-bounds,tide
