@@ -194,14 +194,15 @@ def decision_note(decision: DecisionRecord, start_s: float) -> DecisionNote:
 def disagreement(report: FillReport, writes_by_second: Sequence[int], samples: Sequence[Sample]) -> str | None:
     """Compare the program's count of writes with RocksDB's ticker; a warning when they differ by more than 2 %.
 
-    The last sample may precede the last write by up to one interval; the comparison allows for what can be written
-    in that interval at the best second's rate.
+    The last sample may precede the last write by an interval, or by more where the daemon got little of the processors;
+    the comparison allows for what can be written in that time at the best second's rate.
     """
     ticked = samples[-1].counters.writes
     if ticked is None:
         return None
     interval_s = max((sample.interval_s for sample in samples), default=1.0)
-    unseen = max(writes_by_second) * interval_s
+    seen_s = samples[-1].monotonic_s - samples[0].monotonic_s
+    unseen = max(writes_by_second) * max(interval_s, report.seconds - seen_s)
     too_many = ticked > report.writes * (1 + _MAX_DISAGREEMENT)
     too_few = ticked + unseen < report.writes * (1 - _MAX_DISAGREEMENT)
     if not (too_many or too_few):

@@ -124,3 +124,10 @@ def test_two_counts_of_the_same_writes_must_agree(ticked: int, agrees: bool) -> 
     assert (warning is None) == agrees
     if warning:
         assert str(ticked) in warning
+
+
+def test_a_daemon_that_got_little_of_the_processors_saw_less_of_the_end() -> None:
+    """Its last sample is three seconds older than the last write."""
+    samples = [sample(0), sample(7, counters={"writes": 7_000, "stall_micros": 0})]
+    assert disagreement(REPORT, [1000], samples) is None
+    assert disagreement(REPORT, [900], samples) is not None
