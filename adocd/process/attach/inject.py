@@ -1,10 +1,10 @@
 """Injects a library into a program by frida, and ends when frida has left it; `injector` runs this file as a program.
 
-frida stops the program's main thread and lets it run code of frida's, which "returns" to an address that is not mapped;
-then frida puts the registers back. If whoever does this ends in between, the thread goes on at that address and the
-program crashes. The last stop comes after frida says that it has left, and frida waits for it in most cases only. So
-it is done in a process of its own, which no Ctrl-C reaches, which ignores requests to end, and which lives until
-nothing of frida is in the program any more.
+frida stops the program's main thread and lets it run code of frida's, which "returns" to an address that is not
+mapped; then frida puts the registers back. If whoever does this ends in between, the thread goes on at that address
+and the program crashes. The last stop comes after frida says that it has left, and frida's own shutdown does not
+always wait for it, or crashes beside it. So it is done in a process of its own, which no Ctrl-C reaches, which ignores
+requests to end, and which lives until nothing of frida is in the program any more; then it ends without a shutdown.
 
 Where the kernel does not let frida stop the program, it would write over malloc there instead. So that is tried first,
 and two injections into one program wait for each other.
@@ -13,11 +13,13 @@ and two injections into one program wait for each other.
 import contextlib
 import ctypes
 import fcntl
+import math
 import os
 import platform
 import signal
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -40,21 +42,25 @@ def inject(pid: int, library: str, entry: str, said: str) -> str:
         if reason := _untraceable(pid, own) or _never_pauses(own):
             return reason
         before = _writable_code(own)
-        reason = _inject(pid, library, entry, said)
-        if not reason:  # a failed one may leave its memory there, but has let the program go
+        reason = _inject(pid, own, library, entry, said)
+        if not reason:  # where it failed, some of its memory may stay
             _wait_until(lambda: not _is_traced(own) and _writable_code(own) <= before, _LEAVES_WITHIN_S)
+        _wait_until(lambda: not _is_traced(own), math.inf)
         return reason
 
 
-def _inject(pid: int, library: str, entry: str, said: str) -> str:
+def _inject(pid: int, own: Path, library: str, entry: str, said: str) -> str:
+    """Inject, and wait until frida says that it has left; returns why it could not."""
     import frida  # noqa: PLC0415 (slow to import)
 
+    left = threading.Event()
+    device = frida.get_local_device()
+    device.on("uninjected", lambda _: left.set())
     try:
-        frida.get_local_device().inject_library_file(pid, library, entry, said)
+        device.inject_library_file(pid, library, entry, said)
     except Exception as error:  # frida's errors have no common class
         return " ".join(str(error).split()) or type(error).__name__
-    finally:
-        frida.shutdown()  # waits until the library's thread has ended
+    _wait_until(lambda: left.is_set() or not own.exists(), math.inf)
     return ""
 
 
@@ -126,6 +132,8 @@ def main() -> None:
         # frida writes an identity for remote sessions into the user's configuration, which adocd never uses.
         os.environ["XDG_CONFIG_HOME"] = nobodys
         sys.stdout.write(inject(int(pid), library, entry, said))
+        sys.stdout.flush()
+    os._exit(0)
 
 
 if __name__ == "__main__":

@@ -83,7 +83,8 @@ def test_whoever_attaches_ends_in_the_middle(
             [sys.executable, "-m", "adocd", "attach", str(host.pid), "--experimental"],
             env={**os.environ, "ADOCD_RUN_DIR": str(run_dir)}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         ) as attaching:  # fmt: skip
-            eventually(lambda: injections(host.pid), what="the injection")
+            while attaching.poll() is None and not injections(host.pid):
+                pass
             time.sleep(seconds)
             in_the_middle += bool(injections(host.pid))
             attaching.send_signal(number)
