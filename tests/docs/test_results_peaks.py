@@ -93,6 +93,14 @@ def test_tide_with_the_limiter_is_best_in_long_peaks_and_beats_silk_with_a_floor
     ((mine, floors),) = [pair for pair in pairs if pair[0] > pair[1]]
     assert f"in one it was twice as high ({mine:.1f} and {floors:.1f} s)" in WORDS
     assert f"in one pair it is {mine / floors:.1f} times. Without the limiter it is missed" in WORDS
+    shut_s = {
+        run.repetition: min(each.at_s for each in run.decisions if LEVEL0_TRIGGER in each.settings)
+        for run in of_workload(*PEAKS[100])
+        if run.scheme.name == "tide-limiter"
+    }
+    assert max(shut_s, key=shut_s.__getitem__) - 1 == late_s["tide-limiter"].index(mine)
+    assert f"the gate of level 0 was shut only after {max(shut_s.values()):.0f} s" in WORDS
+    assert f"in the others after {min(shut_s.values()):.0f} to {sorted(shut_s.values())[-2]:.0f} s" in WORDS
     tenfold = [10 * one <= other for one, other in zip(late_s["tide-limiter"], late_s["default"], strict=True)]
     assert (tenfold, "with the limiter it is in all five" in WORDS) == ([True] * 5, True)
     assert difference(block, "with_drain_per_s", "tide-limiter", "silk-floor") == "same"

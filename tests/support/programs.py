@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import subprocess
+import sys
 import tempfile
 import threading
 from collections.abc import Mapping, Sequence
@@ -121,3 +122,13 @@ class Program:
                 self._pipe(self.process.stdin).close()
             self._pipe(self.process.stdout).close()
             self._errors.close()
+
+
+def debugger_of(pid: int) -> Program:
+    """Start a program that traces another one and lets it run (ptrace(2), PTRACE_SEIZE)."""
+    code = (
+        "import ctypes, sys; c = ctypes.CDLL(None, use_errno=True)\n"
+        f"assert c.ptrace(0x4206, {pid}, None, None) == 0, ctypes.get_errno()\n"
+        "print('ready', flush=True); sys.stdin.read()"
+    )
+    return Program([sys.executable, "-c", code], environment(None, None))

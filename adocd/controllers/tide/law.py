@@ -198,7 +198,7 @@ class Tide(Controller):
         self._is_read = self._learned.reads_matter(self._parameters.reads_share)
         was, self._regime = self._regime, self._next(sample)
         # A flood's first window is the one in which it was noticed, so nothing in it is the law's doing.
-        # A peak alone is no flood to judge: nobody would wait for memtables without it either.
+        # A peak alone is not judged: nothing has waited in it.
         is_ours = was in IN_FLOOD and self._regime is not Regime.CALM and self._is_needed
         is_left, presses = self._is_left(sample), was in ADMITS and self._is_needed
         self._judged.observe(sample, is_flood=is_ours or is_left, presses=presses or is_left)
@@ -256,9 +256,8 @@ class Tide(Controller):
             if not self._bounds.of:
                 return Regime.CALM
         is_quiet = self._quiet.observe(sample, self._learned)
-        peak = self._limiter.peak
-        is_over = not self._is_needed and not pressed and (peak.is_over or peak.is_load)
-        if (is_quiet or is_over or (self._regime in MAY_END and not pressed)) and not yields:
+        is_past = self._limiter.peak.is_past and not self._is_needed and not pressed
+        if (is_quiet or is_past or (self._regime in MAY_END and not pressed)) and not yields:
             return Regime.CALM if self._is_paid(sample) else Regime.EBB
         if is_quiet:
             self._pressed.clear()  # its merges wait for the neighbours; memory and threads it does not need

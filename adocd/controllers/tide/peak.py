@@ -30,7 +30,7 @@ class Peak:
         self._above_s = self._above_s + seconds if may_be and taken >= _BEGINS * limit else 0.0
         self._is_on = may_be and (self._above_s >= _BEGINS_AFTER_S or (self._is_on and taken >= _ENDS * limit))
         self._off_s = 0.0 if self._is_on else self._off_s + seconds
-        self._lasts_s = 0.0 if self.is_over else self._lasts_s + seconds
+        self._lasts_s = 0.0 if self._off_s >= _OVER_S else self._lasts_s + seconds
 
     @property
     def is_on(self) -> bool:
@@ -43,11 +43,6 @@ class Peak:
         return self._is_on and self._lasts_s <= _MOST_S
 
     @property
-    def is_over(self) -> bool:
-        """Whether no peak has been on for a while."""
-        return self._off_s >= _OVER_S
-
-    @property
-    def is_load(self) -> bool:
-        """Whether it has lasted too long to be one."""
-        return self._lasts_s > _MOST_S
+    def is_past(self) -> bool:
+        """Whether none has been on for a while, or it has lasted too long to be one."""
+        return self._off_s >= _OVER_S or self._lasts_s > _MOST_S

@@ -26,7 +26,8 @@ class Quiet:
 
 def writes_little(learned: Learned) -> bool:
     """Whether what clients write now would end a flood sooner or later."""
-    return learned.writes <= max(_little(learned))
+    _, slack = _little(learned)
+    return learned.writes <= slack
 
 
 def _little(learned: Learned) -> tuple[float, float]:

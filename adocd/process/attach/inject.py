@@ -39,7 +39,7 @@ def inject(pid: int, library: str, entry: str, said: str) -> str:
     """
     own = Path("/proc", str(pid))
     with _alone(own):
-        if reason := _untraceable(pid, own) or _never_pauses(own):
+        if reason := _untraceable(pid, own):
             return reason
         before = _writable_code(own)
         reason = _inject(pid, own, library, entry, said)
@@ -56,6 +56,8 @@ def _inject(pid: int, own: Path, library: str, entry: str, said: str) -> str:
     left = threading.Event()
     device = frida.get_local_device()
     device.on("uninjected", lambda _: left.set())
+    if reason := _never_pauses(own):  # last of all: what it does now says little of what it does later
+        return reason
     try:
         device.inject_library_file(pid, library, entry, said)
     except Exception as error:  # frida's errors have no common class
@@ -102,7 +104,8 @@ def _is_in_a_call(own: Path) -> bool:
 def _is_traced(own: Path) -> bool:
     for status in own.glob("task/*/status"):
         with contextlib.suppress(OSError):  # a thread that has ended
-            if "\nTracerPid:\t0\n" not in status.read_text(errors="replace"):
+            text = status.read_text(errors="replace")
+            if "\nTracerPid:\t0\n" not in text and "\nState:\tZ" not in text:  # what has ended needs nothing any more
                 return True
     return False
 

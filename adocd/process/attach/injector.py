@@ -73,9 +73,11 @@ def _awaited(answer: Path, pid: int, injection: subprocess.Popen[bytes], complai
             raise AttachRefused(f"process {pid} has ended meanwhile")
         if is_done:
             complaint.seek(0)
-            if why := complaint.read().strip() or injection.returncode:
-                told = f"the injector ended with {why}" if isinstance(why, int) else why.splitlines()[-1]
-                raise AttachRefused(f"the agent cannot be loaded into process {pid}: {told}")
+            why = complaint.read().strip().splitlines()
+            if injection.returncode and not why:
+                why = [f"the injector ended with {injection.returncode}"]
+            if why:
+                raise AttachRefused(f"the agent cannot be loaded into process {pid}: {why[-1]}")
             raise AttachRefused(
                 f"process {pid} has loaded the agent, but it cannot answer: the process's user must be able to write "
                 f"into {answer.parent}"

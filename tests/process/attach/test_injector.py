@@ -19,12 +19,11 @@ import pytest
 from adocd.process import compiled
 from adocd.process.attach import attachment, injector
 from adocd.process.attach.problem import AttachRefused
-from tests.support.programs import Program, environment
+from tests.support.programs import Program, debugger_of, environment
 from tests.support.users import NOBODY, ROOT
 from tests.support.waiting import eventually
 
 TIMES, AT_ONCE = 10, 4
-PTRACE_SEIZE = 0x4206
 #: An injection takes about 0.15 s here, most of it to start.
 KILLED_AFTER_S = (0.0, 0.05, 0.1, 0.2)
 
@@ -141,13 +140,8 @@ def test_injections_into_one_program_wait_for_each_other(
 def test_a_program_under_a_debugger_is_left_alone(
     host: Program, native_agent_library: Path, tmp_path: Path, run_dir: Path
 ) -> None:
-    code = (
-        "import ctypes, sys\n"
-        f"assert ctypes.CDLL(None).ptrace({PTRACE_SEIZE}, {host.pid}, None, None) == 0\n"
-        "print('ready', flush=True); sys.stdin.read()"
-    )
     with (
-        Program([sys.executable, "-c", code], environment(None, None)),
+        debugger_of(host.pid),
         pytest.raises(
             AttachRefused, match=f"^the agent cannot be loaded into process {host.pid}: a debugger is at it$"
         ),

@@ -18,11 +18,10 @@ from adocd.process.attach import attachment, injector
 from adocd.process.attach.problem import AttachRefused
 from adocd.process.attach.program import running
 from adocd.process.compiled import NativeError
-from tests.support.programs import Program, environment
+from tests.support.programs import Program, debugger_of, environment
 from tests.support.waiting import eventually
 
 _SET_NO_NEW_PRIVS, _SET_SECCOMP, _FILTER, _ALLOW = 38, 22, 2, 0x7FFF0000
-_SEIZE = 0x4206
 _NOBODY = 65534
 
 
@@ -130,12 +129,7 @@ def test_a_stopped_program(host: Program) -> None:
 
 
 def test_a_program_under_a_debugger(host: Program) -> None:
-    code = (
-        "import ctypes, sys; c = ctypes.CDLL(None, use_errno=True)\n"
-        f"assert c.ptrace({_SEIZE}, {host.pid}, None, None) == 0, ctypes.get_errno()\n"
-        "print('ready', flush=True); sys.stdin.read()"
-    )
-    with Program([sys.executable, "-c", code], environment(None, None)) as debugger:
+    with debugger_of(host.pid) as debugger:
         assert f"is traced by process {debugger.pid}" in refusal(host.pid)
 
 
