@@ -94,8 +94,10 @@ def setting(asked: RunsAsked, out: Path, directory: Path | None) -> Iterator[Run
     profiles = [parse_profile(name) for name in asked.profiles]
     room = max(_room_bytes(asked, name, profile) for name in asked.workloads for profile in profiles)
     if asked.device_gb is not None:
-        if asked.device_gb * _GB < room:
-            least = math.ceil(room / _GB)
+        least = max(
+            math.ceil(_least_bytes(asked, name, profile) / _GB) for name in asked.workloads for profile in profiles
+        )
+        if asked.device_gb < least:
             raise BadArgument(f"--device-gb must be at least {least} for these runs, not {asked.device_gb}")
         room = asked.device_gb * _GB
     parent = choose_parent(directory, room * asked.at_once)
@@ -120,10 +122,22 @@ def _room_bytes(asked: RunsAsked, workload_name: str, profile: DeviceProfile) ->
     return needed_bytes(load.seconds, profile, asked.scale, offered_bytes) + _LOADED_TIMES * load.loaded_bytes
 
 
-def _baseline_bytes(seconds: int, profile: DeviceProfile) -> int | None:
-    """Return what clients write at most at a share of the baseline's maximum; None where only the disk bounds it.
+def _least_bytes(asked: RunsAsked, workload_name: str, profile: DeviceProfile) -> int:
+    """Return the smallest device for a run: under a cap that holds the WAL, each byte is written there and in a flush.
 
-    The baseline writes each byte at least twice to the device, in a flush and in a merge.
+    A device that is not asked for is larger, because `tide` keeps a share of the free space in level 0.
+    """
+    load = program(asked, workload_name)
+    most_bytes = None if profile.wal_outside else _baseline_bytes(load.seconds, profile)
+    if load.offered_bytes is not None and not workload(workload_name).needs_maximum:
+        most_bytes = load.offered_bytes if most_bytes is None else min(load.offered_bytes, most_bytes)
+    return needed_bytes(load.seconds, profile, asked.scale, most_bytes) + _LOADED_TIMES * load.loaded_bytes
+
+
+def _baseline_bytes(seconds: int, profile: DeviceProfile) -> int | None:
+    """Return what clients write at most where each byte goes to the device twice; None where only the disk bounds it.
+
+    The baseline does so at a share of its maximum, in a flush and in a merge.
     """
     return None if profile.write_bytes_per_s is None else profile.write_bytes_per_s * seconds // 2
 

@@ -19,7 +19,7 @@ from adocd_bench.evaluation.loads.workloads import WORKLOADS, LoadAsked
 from adocd_bench.evaluation.plan import RunsAsked
 from adocd_bench.evaluation.schemes import SCHEMES
 from adocd_bench.evaluation.search import two_phase
-from adocd_bench.evaluation.setting import _room_bytes, program
+from adocd_bench.evaluation.setting import _least_bytes, _room_bytes, program
 from adocd_bench.host.device import UNCAPPED, parse_profile
 from adocd_bench.host.usage import Usage
 from adocd_bench.load.arrivals import mean_per_s, total_s
@@ -255,6 +255,22 @@ def test_a_device_for_a_rate_that_is_yet_to_be_found_holds_what_the_baseline_can
     loaded = 3 * 500_000 * 1016
     assert _room_bytes(asked, "two-phase", cap) == needed_bytes(600, cap, 8, 26_000_000 * 300) + loaded
     assert _room_bytes(asked, "two-phase", UNCAPPED) == needed_bytes(600, UNCAPPED, 8) + loaded
+
+
+def test_the_smallest_device_for_a_closed_loop_holds_what_is_written_there_and_in_a_flush() -> None:
+    asked, cap = RunsAsked(("default",), ("cap-13",), ("fillrandom",), 300, 1, 16), parse_profile("cap-13")
+    assert _least_bytes(asked, "fillrandom", cap) == needed_bytes(300, cap, 16, 13_000_000 * 150)
+    assert _least_bytes(asked, "fillrandom", cap) < 6e9 < _room_bytes(asked, "fillrandom", cap)
+    outside = parse_profile("cap-13-wal-outside")
+    assert _least_bytes(asked, "fillrandom", outside) == _room_bytes(asked, "fillrandom", outside)
+
+
+def test_the_smallest_device_for_a_rate_holds_what_arrives() -> None:
+    asked, cap = (
+        RunsAsked(("default",), ("cap-210",), ("constant",), 300, 1, 16, rate_per_s=100.0),
+        parse_profile("cap-210"),
+    )
+    assert _least_bytes(asked, "constant", cap) == _room_bytes(asked, "constant", cap)
 
 
 def test_a_workload_that_finds_its_rate_takes_no_other() -> None:
