@@ -132,7 +132,7 @@ class WebSide:
         if self._anonymous_read:
             options.append("--anonymous-read")
         process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "adocd.api.web",
+            sys.executable, "-P", "-m", "adocd.api.web",  # -P: no code from the working directory
             "--fd", str(listener.fileno()), "--daemon-socket", str(self._daemon_socket),
             "--tokens", str(self._tokens), "--log-format", self._log_format, *options,
             pass_fds=(listener.fileno(),), stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,

@@ -7,6 +7,7 @@ import contextlib
 import os
 import socket
 import stat
+import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,9 +19,10 @@ from adocd.daemon.book.journal.errors import JournalError
 from adocd.daemon.book.journal.journal import read_only
 from adocd.daemon.book.tokens import TokenError, TokenStore, tokens_path
 from adocd.targets import run_dir
-from tests.cli.harness import command, serving
+from tests.cli.harness import command, log_of, script_serving, serving
 from tests.daemon.harness import CLOCKS
 from tests.support.users import ALICE, GROUP, ROOT, as_user, somebody
+from tests.support.waiting import eventually
 
 as_root = pytest.mark.skipif(not ROOT, reason="needs root to become somebody else")
 PRECIOUS = b"precious\n" * 1000
@@ -161,3 +163,19 @@ def test_an_agents_socket_is_no_link(base: Path) -> None:
         (base / "agent-1.sock").symlink_to(base / "other.sock")
         os.link(base / "other.sock", base / "agent-2.sock")
         assert run_dir.agent_sockets(base) == [base / "agent-2.sock"]
+
+
+def test_the_web_process_takes_no_code_from_the_working_directory(
+    base: Path, shared: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (base / "adocd").mkdir()
+    (base / "adocd" / "__init__.py").write_text(f"open({str(base / 'taken')!r}, 'w').close()\n")
+    monkeypatch.chdir(base)
+    with script_serving(shared, "--port", "0"):
+        port = eventually(
+            lambda: next((line.rpartition(":")[2] for line in log_of(shared).splitlines() if "on http:" in line), None),
+            what="it listens",
+        )
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
+            assert answer.status == 200
+    assert not (base / "taken").exists()
