@@ -23,6 +23,7 @@ from adocd.api.rest import (
     policies,
     policy,
     recording,
+    samples,
     tokens,
     verdict,
     views,
@@ -63,6 +64,7 @@ def make_app(fleet: Fleet, operators: Operators, web_secret: str | None = None) 
     diagnosis.install(app, find)
     verdict.install(app, find, operators)
     events.install(app, fleet, find)
+    samples.install(app, find)
     history.install(app, find, fleet.wall_clock)
     recording.install(app, find, fleet.memory_of)
     store = TokenStore(tokens_path(operators.book.path), fleet.wall_clock)
@@ -103,15 +105,6 @@ def _targets(app: FastAPI, fleet: Fleet, book: Book) -> None:
     @app.get("/v1/targets/{target}", summary="One target", responses=errors(404))
     async def target(target: TargetId) -> views.TargetDetailView:
         return views.target_detail(found.loop_of(fleet, target).status)
-
-    @app.get("/v1/targets/{target}/samples", summary="Its samples, oldest first", responses=errors(404, 422))
-    async def samples(
-        target: TargetId,
-        after: Annotated[int, Query(ge=0, description="only those with a larger sequence number")] = 0,
-        limit: Annotated[int, Query(ge=1, le=1000, description="most samples to return; the oldest come first")] = 1000,
-    ) -> views.SamplesView:
-        """Poll with the last sequence number as `after`. Options and events are only in the target's last sample."""
-        return views.SamplesView(samples=found.loop_of(fleet, target).remembered.samples.newer(after, limit))
 
     @app.get("/v1/targets/{target}/decisions", summary="Its decisions, oldest first", responses=errors(404, 422))
     async def decisions(

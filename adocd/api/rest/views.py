@@ -208,12 +208,6 @@ class TargetsView(BaseModel):
     web_problem: str | None = _WEB_PROBLEM
 
 
-class SamplesView(BaseModel):
-    """Samples, oldest first."""
-
-    samples: list[ShownSample]
-
-
 class DecisionsView(BaseModel):
     """Decisions, oldest first."""
 

@@ -31,6 +31,8 @@ from adocd.targets.base import Target
 from adocd.targets.errors import Closed, OutOfSight, Silent, TargetError, Unreachable
 
 _log = logging.getLogger(__name__)
+#: Readers of the recent events share what is at most as old as this.
+_RECENT_S = 1.0
 
 
 class TargetLoop:
@@ -62,6 +64,9 @@ class TargetLoop:
         self._is_attached = asyncio.Event()
         #: Keeps cycles and operators' requests from overlapping.
         self._turn = asyncio.Lock()
+        #: The last snapshot with recent events, and when it was read; the lock keeps readers from asking side by side.
+        self._recent: tuple[Snapshot, float] | None = None
+        self._recent_turn = asyncio.Lock()
         self._stopped = False
 
     # -- what others read
@@ -119,11 +124,22 @@ class TargetLoop:
         return self._observation.logged_before(unix_s, span_s)
 
     async def with_recent_events(self) -> Snapshot | None:
-        """Return the last snapshot with all events that the agent still holds; None while the database is closed."""
-        attached = self._attached
-        if attached is None or attached.snapshot is None:
-            return None
-        return await with_recent_events(attached.target, attached.snapshot)
+        """Return a snapshot, at most a second old, with the last events that the agent holds; None while it is closed.
+
+        The lease's renewal waits behind each request to the agent, so many readers cause one request a second.
+        """
+        async with self._recent_turn:
+            attached = self._attached
+            if attached is None or attached.snapshot is None:
+                return None
+            now_s = self._settings.clock()
+            if self._recent is not None:
+                recent, read_s = self._recent
+                if recent.session == attached.snapshot.session and now_s - read_s < _RECENT_S:
+                    return recent
+            recent = await with_recent_events(attached.target, attached.snapshot)
+            self._recent = recent, self._settings.clock()
+            return recent
 
     # -- requests from the fleet and operators
 

@@ -5,9 +5,11 @@ events and the database's surroundings are not kept.
 """
 
 import marshal
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields, replace
+from itertools import islice
 from typing import Any
 
 from adocd.model.latency import WriteLatency
@@ -60,6 +62,7 @@ class Samples:
         self.most = most
         self._packed: deque[bytes] = deque(maxlen=most)
         self._common: deque[_Common] = deque(maxlen=most)
+        self._sequences: deque[int] = deque(maxlen=most)
         for sample in samples:
             self.add(sample)
 
@@ -74,6 +77,7 @@ class Samples:
             common = self._common[-1]
         self._packed.append(marshal.dumps(_pack(sample)))
         self._common.append(common)
+        self._sequences.append(sample.sequence)
 
     def __len__(self) -> int:
         return len(self._packed)
@@ -81,20 +85,20 @@ class Samples:
     def __iter__(self) -> Iterator[Sample]:
         return map(_unpacked, self._packed, self._common)
 
-    def newer(self, sequence: int, most: int) -> list[Sample]:
-        """Return the first `most` samples with a larger sequence number, oldest first."""
-        found: deque[Sample] = deque()
-        for packed, common in zip(reversed(self._packed), reversed(self._common), strict=True):
-            sample = _unpacked(packed, common)
-            if sample.sequence <= sequence:
-                break
-            found.appendleft(sample)
-        return list(found)[:most]
+    def newer(self, sequence: int, most: int) -> Iterator[Sample]:
+        """Return the first `most` samples with a larger sequence number, oldest first, each unpacked when it is asked for.
+
+        Samples that are added or dropped meanwhile change nothing of it.
+        """
+        first = bisect_right(self._sequences, sequence)
+        packed = list(islice(self._packed, first, first + most))
+        return map(_unpacked, packed, list(islice(self._common, first, first + most)))
 
     def clear(self) -> None:
         """Drop all samples."""
         self._packed.clear()
         self._common.clear()
+        self._sequences.clear()
 
 
 def _pack(sample: Sample) -> tuple[Any, ...]:

@@ -59,7 +59,7 @@ def test_samples_are_read_on_from_a_sequence_number(tmp_path: Path) -> None:
         _, answer = await service.call("GET", f"{service.target}/samples")
         last = answer["samples"][-1]["sequence"]
         (loop,) = service.fleet.loops.values()
-        await until(lambda: loop.remembered.samples.newer(last, 1) != [], "a newer sample")
+        await until(lambda: any(loop.remembered.samples.newer(last, 1)), "a newer sample")
         _, answer = await service.call("GET", f"{service.target}/samples?after={last}")
         assert [sample["sequence"] > last for sample in answer["samples"]] == [True] * len(answer["samples"])
         assert answer["samples"]

@@ -14,8 +14,9 @@ from adocd.api.problems import ProblemError
 from adocd.api.rest import lint
 from adocd.daemon.control.target_loop import TargetLoop
 from adocd.model.policy import Policy
+from adocd.model.snapshot import Snapshot
 from tests.builders import GIB
-from tests.daemon.harness import FRESH_S, Scene, overflowing
+from tests.daemon.harness import FRESH_S, Scene, loop_settings, overflowing
 
 
 async def answer(loop: TargetLoop) -> dict[str, Any]:
@@ -45,5 +46,33 @@ def test_findings_with_reason_and_fix(tmp_path: Path) -> None:
         assert first["column_families"] == ["default"]
         assert {"reason", "fix", "source", "subject"} <= first.keys()
         assert "options-file-is-not-read" in {finding["rule"] for finding in shown["findings"]}
+
+    asyncio.run(run())
+
+
+def test_many_readers_cause_one_request_to_the_agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The lease's renewal waits behind each."""
+
+    async def run() -> None:
+        async with Scene(tmp_path, overflowing(tmp_path / "db")) as scene:
+            now_s = 100.0
+            loop = await scene.attach(Policy("fixed"), loop_settings(clock=lambda: now_s))
+            await loop.tick()
+            assert loop._attached is not None
+            asked = 0
+            snapshot = loop._attached.target.snapshot
+
+            async def counted(events_after: int | None) -> Snapshot:
+                nonlocal asked
+                asked += 1
+                return await snapshot(events_after)
+
+            monkeypatch.setattr(loop._attached.target, "snapshot", counted)
+            first, *others = await asyncio.gather(*(answer(loop) for _ in range(16)))
+            assert asked == 1
+            assert all(each == first for each in others)
+            now_s += 2
+            await answer(loop)
+            assert asked == 2
 
     asyncio.run(run())

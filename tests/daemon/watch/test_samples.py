@@ -46,6 +46,11 @@ def test_only_so_many_are_kept_and_read_on_from_a_number() -> None:
     assert len(kept) == 5
     assert [each.sequence for each in kept] == [3, 4, 5, 6, 7]
     assert [each.sequence for each in kept.newer(4, 2)] == [5, 6]
-    assert kept.newer(7, 10) == []
+    assert list(kept.newer(7, 10)) == []
+    going = kept.newer(0, 10)
+    assert next(going).sequence == 3
+    for number in range(8, 12):
+        kept.add(full(number))
+    assert [each.sequence for each in going] == [4, 5, 6, 7], "those that were kept when it was asked for"
     kept.clear()
     assert list(kept) == []
