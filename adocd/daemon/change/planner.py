@@ -45,7 +45,8 @@ SOFT, HARD = "soft_pending_compaction_bytes_limit", "hard_pending_compaction_byt
 #: A rising rate within 1/100 of the original goes there at once: steps of 0.8 and 1.25 miss it by a byte or so.
 _NEAR_SHARE = 100
 _L0_FILES = "rocksdb.num-files-at-level0"
-_MEMTABLES = "max_write_buffer_number"
+_MEMTABLES, _MEMTABLE_SIZE = "max_write_buffer_number", "write_buffer_size"
+_IMMUTABLE_MEMTABLES = "rocksdb.num-immutable-mem-table"
 _PENDING_BYTES = "rocksdb.estimate-pending-compaction-bytes"
 _OFF = "0"
 
@@ -178,6 +179,10 @@ def _stage(cf: ColumnFamilySample, wanted: dict[OptionName, str], current: Value
             f"{_MEMTABLES} of {cf.name} goes to {wanted.pop(number)} when there are fewer immutable memtables than "
             f"that, now {cf.immutable_memtables}"
         )
+        size = of_family(cf.name, _MEMTABLE_SIZE)
+        if int(wanted.get(size, 0)) > int(current[size]):
+            # The guards have allowed the larger size with the smaller number.
+            held.append(f"{_MEMTABLE_SIZE} of {cf.name} goes to {wanted.pop(size)} with it")
 
     hard_after = wanted.get(hard, current.get(hard, _OFF))
     if hard_after != _OFF and cf.pending_compaction_bytes >= int(hard_after):
@@ -292,6 +297,10 @@ def _postpone(
     if baseline.get(hard, _OFF) != _OFF and (may_be_off or _may_exceed(hard, back, baseline, reached)):
         later.append(_when(family, _PENDING_BYTES, int(baseline[hard]), HARD, baseline[hard]))
         _raise(hard, back, baseline, reached, _OFF if may_be_off else None)
+    number = of_family(family, _MEMTABLES)
+    if _may_exceed(number, back, baseline, reached):
+        later.append(_when(family, _IMMUTABLE_MEMTABLES, int(baseline[number]), _MEMTABLES, baseline[number]))
+        _raise(number, back, baseline, reached, None)
     base = of_family(family, BASE)
     if {base, slowdown} <= baseline.keys() and _may_exceed(base, back, baseline, reached):
         later.append(_when(family, _L0_FILES, max(1, int(baseline[slowdown])), BASE, baseline[base]))

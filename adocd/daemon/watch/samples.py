@@ -86,7 +86,7 @@ class Samples:
         return map(_unpacked, self._packed, self._common)
 
     def newer(self, sequence: int, most: int) -> Iterator[Sample]:
-        """Return the first `most` samples with a larger sequence number, oldest first, each unpacked when it is asked for.
+        """Return the first `most` samples with a larger sequence number, oldest first, unpacked one at a time.
 
         Samples that are added or dropped meanwhile change nothing of it.
         """

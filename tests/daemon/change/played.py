@@ -206,6 +206,7 @@ class Played:
     def _pile_up(self, pile: Pile) -> None:
         self.database.l0 |= pile.l0
         self.database.pending |= pile.pending
+        self.database.immutable |= pile.immutable
 
     def _stops(self) -> dict[str, int]:
         return {family: self.database.option(family, STOP) for family in self.database.families}

@@ -18,6 +18,7 @@ from tests.builders import DATABASE_OPTIONS, FAMILY_OPTIONS, snapshot
 
 L0_FILES = "rocksdb.num-files-at-level0"
 PENDING_BYTES = "rocksdb.estimate-pending-compaction-bytes"
+IMMUTABLE_MEMTABLES = "rocksdb.num-immutable-mem-table"
 TRIGGER, SLOWDOWN, STOP = (
     "level0_file_num_compaction_trigger",
     "level0_slowdown_writes_trigger",
@@ -25,6 +26,7 @@ TRIGGER, SLOWDOWN, STOP = (
 )
 SOFT, HARD = "soft_pending_compaction_bytes_limit", "hard_pending_compaction_bytes_limit"
 SWITCH = "disable_auto_compactions"
+MEMTABLES = "max_write_buffer_number"
 BYTES_PER_SYNC = of_database("bytes_per_sync")
 NOTHING: Mapping[str, str | int] = {}
 #: What any effective SetDBOptions makes of a bytes_per_sync of 0; so where a test is not about that it is this already.
@@ -53,6 +55,8 @@ class RocksDB:
         self.families = tuple(sorted({o.name or "" for o in values if o.scope == "column_family"}))
         self.l0 = dict.fromkeys(self.families, 0)
         self.pending = dict.fromkeys(self.families, 0)
+        #: Memtables that wait for their flush.
+        self.immutable = dict.fromkeys(self.families, 0)
         #: How many levels below level 0 have files.
         self.further_levels = 0
         #: rocksdb.actual-delayed-write-rate, in bytes/s.
@@ -84,9 +88,10 @@ class RocksDB:
         self.looks = looks if rate else 0
 
     def drain(self) -> None:
-        """Let compaction, the database's or its host's own, carry away all that waits."""
+        """Let flushes and compaction, the database's or its host's own, carry away all that waits."""
         self.l0 = dict.fromkeys(self.families, 0)
         self.pending = dict.fromkeys(self.families, 0)
+        self.immutable = dict.fromkeys(self.families, 0)
         self.delay(0)
 
     def sample(self, now_s: float = 101.0) -> Sample:
@@ -101,6 +106,7 @@ class RocksDB:
                     {
                         L0_FILES: self.l0[family],
                         PENDING_BYTES: self.pending[family],
+                        IMMUTABLE_MEMTABLES: self.immutable[family],
                         "rocksdb.cur-size-all-mem-tables": 8 * MIB,
                     }
                     | {f"rocksdb.num-files-at-level{level + 1}": 1 for level in range(self.further_levels)},
@@ -116,8 +122,9 @@ class RocksDB:
         return sample
 
     def wait_for(self, condition: Below) -> None:
-        """Wait as an agent does with a way back: until compaction has carried all away."""
-        values = {L0_FILES: self.l0, PENDING_BYTES: self.pending}[condition.property]
+        """Wait as an agent does with a way back: until all has been carried away."""
+        piles = {L0_FILES: self.l0, PENDING_BYTES: self.pending, IMMUTABLE_MEMTABLES: self.immutable}
+        values = piles[condition.property]
         if values[condition.column_family] >= condition.below:
             self.drain()
 
@@ -133,6 +140,8 @@ class RocksDB:
         """Name families whose writes are stopped now, each with the option that does it."""
         found = set()
         for family in self.families:
+            if self.immutable[family] >= self.option(family, MEMTABLES):
+                found.add((family, MEMTABLES))
             if not self.is_on(family):
                 continue
             if self.l0[family] >= self.option(family, STOP):

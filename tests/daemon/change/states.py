@@ -18,10 +18,11 @@ _OFF = 0
 
 @dataclass(frozen=True)
 class Pile:
-    """What waits for compaction in each family."""
+    """What waits for compaction, and for flushes, in each family."""
 
     l0: Mapping[str, int]
     pending: Mapping[str, int]
+    immutable: Mapping[str, int]
 
 
 @dataclass(frozen=True)
@@ -165,6 +166,7 @@ _piles = st.builds(
     Pile,
     l0=st.fixed_dictionaries(dict.fromkeys(FAMILIES, st.sampled_from([0, 0, 3, 19, 20, 28, 35, 36, 63, 150, 250]))),
     pending=st.fixed_dictionaries(dict.fromkeys(FAMILIES, st.sampled_from([0, 0, MIB, GIB, 3 * GIB, 300 * GIB]))),
+    immutable=st.fixed_dictionaries(dict.fromkeys(FAMILIES, st.sampled_from([0, 0, 1, 2, 4, 7]))),
 )
 piles = st.lists(_piles, min_size=1, max_size=4)
 

@@ -63,6 +63,7 @@ def lived(played: Played, law: Controller, cycle: Cycle) -> None:
     """Live through one cycle, as the loop does: look, ask, weigh, send."""
     played.database.l0 |= cycle.pile.l0
     played.database.pending |= cycle.pile.pending
+    played.database.immutable |= cycle.pile.immutable
     played.database.delay(cycle.delayed_rate)
     window_s = law.window_s or 1.0
     played.now_s += window_s - 1.0  # a look takes the last second of it
@@ -95,7 +96,7 @@ def test_whatever_a_law_decides_no_state_hurts_and_the_way_back_leads_back(
 def test_the_laws_that_can_hurt_most_do_act_here() -> None:
     """Else the test above says nothing: with what it lives through the switch is turned, and levels are held."""
     peak = {"flush_written_bytes_per_s": 160e6, "compaction_written_bytes_per_s": 100e6, "written_bytes_per_s": 400e6}
-    cycle = Cycle(Pile({}, {}), {**peak, "ticker_increases": dict.fromkeys(TICKERS, 9)}, (0,) * 7, 0, None)
+    cycle = Cycle(Pile({}, {}, {}), {**peak, "ticker_increases": dict.fromkeys(TICKERS, 9)}, (0,) * 7, 0, None)
     for name, option, value in (
         ("toggle", "disable_auto_compactions", "true"),
         ("silk", "max_bytes_for_level_base", str(1 << 44)),

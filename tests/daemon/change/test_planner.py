@@ -22,7 +22,9 @@ from adocd.model.values import RATE_LIMITER, OptionName, Values, flat, of_pool
 from tests.builders import GIB
 from tests.daemon.change.rocksdb_model import (
     HARD,
+    IMMUTABLE_MEMTABLES,
     L0_FILES,
+    MEMTABLES,
     PENDING_BYTES,
     SLOWDOWN,
     SOFT,
@@ -460,3 +462,33 @@ def test_what_is_sent_again_is_in_the_way_back_though_it_is_the_original() -> No
     repeated = planner.again(family(level0_stop_writes_trigger=36), now, defaults(), frozenset())
     assert repeated.repeat
     assert {option for step in repeated.restore for option in step.change.sets()} == repeated.sent.keys()
+
+
+# -- memtables that wait for their flush
+
+
+def test_memtables_do_not_grow_before_there_are_fewer_of_them() -> None:
+    """The guards have allowed the larger size with the smaller number."""
+    now = opened(max_write_buffer_number=6)
+    now.immutable["default"] = 4
+    goal = family(write_buffer_size=512 * MIB, max_write_buffer_number=2)
+    found = plan(goal, now)
+    assert found.changes == ()
+    assert [sentence.split(" of ")[0] for sentence in found.held] == ["max_write_buffer_number", "write_buffer_size"]
+    now.immutable["default"] = 1
+    assert plan(goal, now).sent == goal
+    now.immutable["default"] = 4
+    smaller = family(write_buffer_size=32 * MIB)
+    assert plan(goal | smaller, now).sent == smaller
+
+
+def test_a_restore_lowers_the_number_of_memtables_when_fewer_wait() -> None:
+    raised = family(max_write_buffer_number=6, write_buffer_size=128 * MIB)
+    assert plan(raised).restore == (
+        RestoreStep(ColumnFamilyChange("default", {"write_buffer_size": str(64 * MIB)})),
+        waits(MEMTABLES, "2", IMMUTABLE_MEMTABLES, 2),
+    )
+    lowered = plan(
+        family(max_write_buffer_number=2), opened(max_write_buffer_number=6), defaults() | family({MEMTABLES: 6})
+    )
+    assert lowered.restore == (RestoreStep(ColumnFamilyChange("default", {MEMTABLES: "6"})),)
