@@ -68,11 +68,13 @@ class Scene:
         self.agent.close()
         await self.book.close()
 
-    async def attach(self, policy: Policy, settings: LoopSettings | None = None) -> TargetLoop:
-        """Make a loop for the database and attach it, as the fleet does."""
+    async def attach(
+        self, policy: Policy, settings: LoopSettings | None = None, of: FakeDatabase | None = None
+    ) -> TargetLoop:
+        """Make a loop for a database, by default the only one, and attach it, as the fleet does."""
         client = Agent(self.agent.socket_path)
         info = await client.info()
-        (database,) = await client.databases()
+        (database,) = (each for each in await client.databases() if of is None or each.path == of.path)
         loop = TargetLoop(database.id, database.path, policy, settings or loop_settings(), self.book)
         loop.attach(client.target(database), info)
         self._loops.append(loop)
@@ -138,11 +140,20 @@ def outcomes(loop: TargetLoop) -> list[str]:
     return [record.outcome for record in loop.remembered.decisions]
 
 
-async def pin(scene: Scene, option: str, value: str, *, family: str | None = None, for_s: float | None = None) -> None:
-    """Pin an option on all targets, as an operator does."""
+async def pin(
+    scene: Scene,
+    option: str,
+    value: str,
+    *,
+    family: str | None = None,
+    for_s: float | None = None,
+    target: TargetLoop | None = None,
+) -> None:
+    """Pin an option on one target, or on all, as an operator does."""
     now_s = CLOCKS.wall()
     ends_s = None if for_s is None else now_s + for_s
-    await scene.book.pin(Override(None, None, option, family, value, ends_s, "a test", "alice", now_s))
+    id_, path = (None, None) if target is None else (target.id, target.path)
+    await scene.book.pin(Override(id_, path, option, family, value, ends_s, "a test", "alice", now_s))
 
 
 def options(database: FakeDatabase) -> dict[str, str]:

@@ -60,6 +60,10 @@ class Unsettled:
         """Return the column families whose change may have been reverted, and that have no suspect job left."""
         return frozenset(self._due)
 
+    def is_in_doubt(self, family: str) -> bool:
+        """Whether a job may still revert, or may have reverted, this column family's last change."""
+        return family in self._suspect or family in self._due
+
     def repeated(self, families: Iterable[str]) -> None:
         """Note that their changes are being resent."""
         self._due -= set(families)

@@ -181,9 +181,14 @@ class Cycle:
     def _share(self, session: Session, process: HostProcess, sample: Sample) -> None:
         """Publish what this target uses of memory and pools. No await precedes the send, so no other target decides."""
         sent = session.ledger.sent
-        turns_shared = any(is_shared(option) for option in sent)
+        turns_shared = any(is_shared(option) for option in sent) or self._left_shared(sample)
         memtables_bytes = worst_case_bytes(sample, sent, session.ledger.way_back)
         self.settings.neighbours.put(self._id, Share(self._path, process, memtables_bytes, turns_shared))
+
+    def _left_shared(self, sample: Sample) -> bool:
+        """Whether a pool or the limiter still has what an earlier lease set: to a neighbour, that is no original."""
+        left = self._book.left(self._id)
+        return any(is_shared(o) and sample.values.get(o, known.original) != known.original for o, known in left.items())
 
     # -- remember
 

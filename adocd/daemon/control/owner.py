@@ -81,14 +81,18 @@ class Owner:
     def _follow(self, session: Session, sample: Sample) -> None:
         """When the host changes an option that is not ours, make its new value the original to restore.
 
-        What the law had set back to the former original stays the host's: a wish for that value is none any more.
+        What the law had set back to the former original stays the host's: a wish for that value is none any more. The
+        host may choose a value that we once sent: it is its own, unless RocksDB may have reverted to ours.
         """
         current, ledger = sample.values, session.ledger
-        for option, former in ledger.watch(current).items():
+        changed = ledger.watch(current)
+        for option, former in changed.items():
             session.steering.leave_to_owner(option, former)
         for option, known in tuple(self._book.left(self._id).items()):
             value = current.get(option, known.original)
-            if option not in ledger.ours and value != known.original and not known.is_ours(value):
+            if option in ledger.ours or value == known.original:
+                continue
+            if not known.is_ours(value) or (option in changed and not session.may_revert(option)):
                 self._book.taken_over(self._id, option, value)
 
     def _leave(self, session: Session, option: OptionName, found: str) -> None:

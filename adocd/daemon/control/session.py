@@ -92,6 +92,12 @@ class Session:
         known = self._family_ids
         return frozenset(name for name, id_ in _ids(snapshot).items() if known.get(name, id_) != id_)
 
+    def may_revert(self, option: OptionName) -> bool:
+        """Whether RocksDB may have reverted this option to an earlier value of ours, so that nobody else has set it."""
+        if option.scope != "column_family" or not self.ledger.is_reverted:
+            return False
+        return self.unsettled is None or self.unsettled.is_in_doubt(option.name or "")
+
     def take_detail(self, detail: DatabaseDetail, snapshot: Snapshot, left: Mapping[OptionName, Left]) -> None:
         """Add new column families and drop those that are gone; a recreated one counts as new.
 

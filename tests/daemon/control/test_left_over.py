@@ -20,6 +20,7 @@ from tests.daemon.harness import (
     ADOC,
     FIXED,
     Scene,
+    loop_settings,
     options,
     outcomes,
     overflowing,
@@ -289,3 +290,33 @@ def test_a_new_daemon_finds_in_the_journal_what_the_one_before_left(tmp_path: Pa
     with_agent(database, tmp_path, first)
     database.reopen(keep_options=True)
     with_agent(database, tmp_path, second)
+
+
+def test_a_pool_that_a_killed_daemon_left_tuned_is_no_neighbours_original(tmp_path: Path) -> None:
+    """Two databases of one process have one pair of pools."""
+    ours, beside = FakeDatabase(tmp_path / "ours"), FakeDatabase(tmp_path / "beside")
+    pools = beside.options.thread_pools = ours.options.thread_pools
+    for database in (ours, beside):
+        database.originals.thread_pools["low"] = pools["low"] = 15
+
+    async def body(scene: Scene) -> None:
+        scene.agent.add(beside)
+        killed = loop_settings(holder="adocd@old:1", lease_ttl_s=2.0)
+        loop = await scene.attach(FIXED, killed, ours)
+        await pin(scene, "thread_pool_low", "3", target=loop)
+        await ticked_until(loop, lambda: pools["low"] == 3, "it is pinned")
+        assert scene.book.unpin(loop.id, "thread_pool_low", None)
+        settings = loop_settings()
+        again, other = [await scene.attach(FIXED, settings, each) for each in (ours, beside)]
+        await pin(scene, "thread_pool_low", "6", target=other)
+        for _ in range(3):
+            await ticks(again, 1)
+            await ticks(other, 1)
+        assert pools["low"] == 3, "the other one has to wait"
+        await until(lambda: pools["low"] == 15, "the killed daemon's lease ends")
+        await ticks(again, 3)
+        await ticked_until(other, lambda: pools["low"] == 6, "now it is pinned")
+        assert scene.book.unpin(other.id, "thread_pool_low", None)
+        await ticked_until(other, lambda: pools["low"] == 15, "it goes back")
+
+    with_agent(ours, tmp_path, body)

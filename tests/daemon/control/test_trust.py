@@ -90,6 +90,51 @@ def test_what_the_law_has_set_back_is_the_hosts_again(tmp_path: Path, monkeypatc
     with_agent(database, tmp_path, body)
 
 
+@pytest.mark.parametrize("end", ["another policy", "a stop"])
+def test_a_value_that_we_once_sent_may_be_the_hosts_own(tmp_path: Path, end: str) -> None:
+    """An operator's pin turns compaction off and ends; then the host turns it off for a bulk load."""
+    database = FakeDatabase(tmp_path / "db")
+
+    async def body(scene: Scene) -> None:
+        loop = await scene.attach(Policy("adoc"))
+        await ticks(loop, 2)
+        await pin(scene, SWITCH, "true")
+        await ticked_until(loop, lambda: options(database)[SWITCH] == "true", "it is pinned")
+        assert scene.book.unpin(None, SWITCH, None)
+        await ticked_until(loop, lambda: options(database)[SWITCH] == "false", "it goes back")
+        host_sets(database, SWITCH, "true")
+        await ticks(loop, 4)
+        if end == "a stop":
+            await loop.stop()
+        else:
+            await loop.set_policy(FIXED)
+            await ticks(loop, 6)
+        assert options(database)[SWITCH] == "true", "nobody ends the bulk load"
+
+    with_agent(database, tmp_path, body)
+
+
+def test_what_rocksdb_may_have_reverted_is_not_the_hosts(tmp_path: Path) -> None:
+    """A compaction that began before the option went back ends after it, and what it began with shows again."""
+    database = FakeDatabase(tmp_path / "db")
+
+    async def body(scene: Scene) -> None:
+        loop = await scene.attach(Policy("adoc"))
+        await ticks(loop, 2)
+        await pin(scene, SWITCH, "true")
+        await ticked_until(loop, lambda: options(database)[SWITCH] == "true", "it is pinned")
+        database.jobs.begin("compaction")
+        await ticks(loop, 2)
+        assert scene.book.unpin(None, SWITCH, None)
+        await ticked_until(loop, lambda: options(database)[SWITCH] == "false", "it goes back")
+        database.set_option(SWITCH, "true", "default")
+        await ticks(loop, 2)
+        await loop.stop()
+        assert options(database)[SWITCH] == "false"
+
+    with_agent(database, tmp_path, body)
+
+
 def test_what_adocd_has_not_touched_may_change_at_any_time(tmp_path: Path) -> None:
     database = overflowing(tmp_path / "db")
 
