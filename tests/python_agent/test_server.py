@@ -138,3 +138,23 @@ def test_a_connection_that_is_not_kept(serve: Serve, version: bytes) -> None:
         while chunk := connection.recv(4096):
             answer += chunk
     assert b"Connection: close" in answer
+
+
+@pytest.mark.parametrize("fails", ["_allows", "_start"])
+def test_a_client_for_whom_there_is_no_memory_is_lost_and_the_next_is_served(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch, fails: str
+) -> None:
+    real, left = getattr(Server, fails), 1
+
+    def short_of_memory(self: Server, *arguments: object) -> bool:
+        nonlocal left
+        if left:
+            left -= 1
+            raise MemoryError
+        return bool(real(self, *arguments))
+
+    monkeypatch.setattr(Server, fails, short_of_memory)
+    path = serve()
+    with connect(path) as lost, connect(path) as next_one:
+        assert lost.recv(1) == b"", "it is closed"
+        assert b"200 OK" in ask(next_one)

@@ -60,14 +60,18 @@ class Server:
         while not self.stopped:
             try:
                 connection, _ = self._listener.accept()
-            except OSError:
+            except (OSError, MemoryError):
                 if not self.stopped:
                     time.sleep(BUSY_PAUSE_S)  # out of descriptors, or the like
                 continue
-            if not self._allows(connection):
-                self._refuse(connection)
-            elif not self._admit(connection):
-                _turn_away(connection)
+            try:
+                if not self._allows(connection):
+                    self._refuse(connection)
+                elif not self._admit(connection):
+                    _turn_away(connection)
+            except MemoryError:  # this client is lost, the next is served
+                self._forget(connection)
+                connection.close()
 
     def _admit(self, connection: socket.socket) -> bool:
         with self._lock:
