@@ -123,6 +123,21 @@ def test_that_tides_last_change_has_no_effect_on_five_minutes(results: Mapping[s
     assert "in `flood-cap-13` somebody waited in every 3 s of it" in page
 
 
+def test_where_the_share_of_others_is_recorded_as_0(results: Mapping[str, FoundResults]) -> None:
+    page = " ".join((REPOSITORY / "docs" / "evaluation.md").read_text().split())
+    zeros = {
+        name: (sum(not run.noise.others_cpu_fraction for run in found.runs), len(found.runs))
+        for name, found in results.items()
+        if any(not run.noise.others_cpu_fraction for run in found.runs)
+    }
+    (all_of, (zero, runs)), (some, (few, _)), (others, (fewer, _)) = (
+        (name, zeros.pop(name)) for name in ("two-phase-cap-13", "peaks-cap-5", "peaks-100-cap-5")
+    )
+    assert zero == runs
+    assert f"So it is in all runs of `{all_of}`, in {few} of `{some}` and in {fewer} of `{others}`, and" in page
+    assert zeros == {}
+
+
 def test_what_the_page_says_of_the_newer_blocks() -> None:
     page = " ".join((REPOSITORY / "docs" / "evaluation.md").read_text().split())
     report = (KEPT / "report.md").read_text()
