@@ -10,6 +10,7 @@ def few_files(trigger: int, slowdown: int) -> int:
     saves.
 
     So where both were raised, the trigger comes back in two steps: to this number, which leaves a few files alone, and
-    to the owner's when the base level comes back.
+    to the owner's when the base level comes back. A slowdown of 0 or less is none, as one that was switched off live.
     """
-    return max(1, min(slowdown, 2 * trigger))
+    few = min(slowdown, 2 * trigger) if slowdown > 0 else 2 * trigger
+    return max(1, trigger, few)

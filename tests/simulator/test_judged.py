@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from adocd.daemon.change.judge import TAKE_BACK
+from adocd.model.change import Change, RestoreStep, StepResult
 from adocd.model.decision_record import DecisionRecord
 from adocd.model.policy import Policy, Shaping
 from adocd.simulator import clock as virtual
@@ -12,7 +15,9 @@ from adocd.simulator.clock import Clock
 from adocd.simulator.database import Setup
 from adocd.simulator.device import MB, device
 from adocd.simulator.run import Scene
+from adocd.simulator.target import SimulatedTarget
 from adocd.simulator.workload import workload
+from adocd.targets.errors import Silent
 
 LIMIT = 210 * MB
 #: The limiter so low that flushes fall behind a load that was none.
@@ -50,6 +55,31 @@ def test_what_hurts_is_taken_back_and_rests() -> None:
     assert all("judge: rate_limit has made things worse" in each.guards[0] for each in refused)
     # It hurt for as long as one trial takes, and a flush.
     assert 25 <= sum(limit == HARM["rate_limit"] for limit in limits.values()) <= 45
+
+
+def test_what_hurts_is_taken_back_although_its_first_sending_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As of an agent that did not answer in time: the law's value would stay, and its knob would rest."""
+    change, failed = SimulatedTarget.change, list[tuple[Change, ...]]()
+
+    async def fails_once(
+        target: SimulatedTarget,
+        holder: str,
+        epoch: int,
+        changes: tuple[Change, ...],
+        restore_plan: tuple[RestoreStep, ...],
+        *,
+        repeat: bool = False,
+    ) -> tuple[StepResult, ...]:
+        if not failed and str(LIMIT) in {value for each in changes for value in each.sets().values()}:
+            failed.append(changes)
+            raise Silent("the agent did not answer within 2 s")
+        return await change(target, holder, epoch, changes, restore_plan, repeat=repeat)
+
+    monkeypatch.setattr(SimulatedTarget, "change", fails_once)
+    decisions, limits = lived(judge_s=30.0)
+    assert [each.outcome for each in decisions if each.rule == TAKE_BACK] == ["failed", "applied"]
+    assert list(limits.values())[-1] == LIMIT
+    assert 25 <= sum(limit == HARM["rate_limit"] for limit in limits.values()) <= 50
 
 
 def test_without_the_judge_it_goes_on() -> None:

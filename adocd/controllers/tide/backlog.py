@@ -270,7 +270,7 @@ def opened_for(room: float, cf: ColumnFamilySample, sample: Sample, bound: Bound
     trigger, slowdown = (
         owners_value(knob, sample, cf.name) or 0 for knob in (Knob.LEVEL0_TRIGGER, Knob.LEVEL0_SLOWDOWN)
     )
-    least, now = few_files(trigger, slowdown or 2 * trigger), cf.options.level0_file_num_compaction_trigger
+    least, now = few_files(trigger, slowdown), cf.options.level0_file_num_compaction_trigger
     opens = max(least, math.ceil(base_level_bytes(cf, sample) / room / bound.file_bytes))
     is_near = max(least, opens / _BOUND_STEP) <= now <= opens * _BOUND_STEP
     return replace(bound, opens=min(bound.opens, now if is_near or (is_merging and now > opens) else opens))

@@ -5,16 +5,17 @@ compared with as many before. Worse means that writers waited for a larger share
 bytes while they had to wait; by more than a margin, and by more than twice the standard error of the difference. Single
 seconds depend on their neighbours (a flush or a compaction takes several), so the error is that of means over 5 s.
 
-What made things worse is taken back to the values before the trial, and its knobs rest for ten trials. What goes back
-to the owner's value is neither judged nor held back, and nothing is taken back away from it: giving back is always
-allowed. The judge cannot know whether the load turned in the same moment: writers who waited longer and wrote more are
-no reason, and a knob that rests may be tried again later. Source: ours.
+What made things worse is taken back to the values before the trial, and its knobs rest for ten trials. A value that is
+not back, because sending failed or a guard refused it, is taken back again every few seconds while its knob rests. What
+goes back to the owner's value is neither judged nor held back, and nothing is taken back away from it: giving back is
+always allowed. The judge cannot know whether the load turned in the same moment: writers who waited longer and wrote
+more are no reason, and a knob that rests may be tried again later. Source: ours.
 """
 
 import math
 from collections import deque
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from statistics import fmean, variance
 
 from adocd.daemon.change.guards.guard import Note
@@ -33,6 +34,8 @@ JUDGED_S_MIN = _BLOCK_S * _BLOCKS_MIN
 _WAITED_MARGIN, _WRITTEN_MARGIN = 0.05, 0.10
 _ERRORS = 2.0
 _REST_TRIALS = 10
+#: How often what is not back is taken back again, in seconds: the law is asked in between, for its other knobs.
+_AGAIN_S = 5.0
 
 _Key = tuple[Knob, str | None]
 
@@ -63,7 +66,13 @@ class Judge:
         self._judge_s = judge_s
         self._seconds: deque[_Second] = deque()
         self._trial: _Trial | None = None
+        #: A trial that made things worse, and how, until a verdict is asked for: nobody does so in a pause.
+        self._harm: tuple[_Trial, str] | None = None
         self._rests: dict[_Key, float] = {}
+        #: What is to be taken back to which value, why, and when that is decided next.
+        self._back: dict[_Key, int] = {}
+        self._worse = ""
+        self._next_s = 0.0
 
     def remember(self, samples: Iterable[Sample]) -> None:
         """Take in samples from before the law, so that its first change can be judged, too."""
@@ -71,12 +80,17 @@ class Judge:
             self.observe(sample)
 
     def verdict(self, sample: Sample) -> Decision | None:
-        """Return the decision that takes back a trial that ended and made things worse; None without one."""
-        trial = self._trial
-        if trial is None or sample.monotonic_s - trial.began_s < self._judge_s:
+        """Return the decision that takes back what made things worse, until it is back; None without one."""
+        if self._harm is not None:
+            self._condemn(*self._harm, sample)
+            self._harm = None
+        self._back = {key: value for key, value in _still(self._back, sample).items() if self._does_rest(key, sample)}
+        if not self._back or sample.monotonic_s < self._next_s:
             return None
-        self._trial = None
-        return self._judged(trial, sample)
+        self._next_s = sample.monotonic_s + _AGAIN_S
+        back = tuple(Setting(knob, value, family) for (knob, family), value in self._back.items())
+        reason = f"what made things worse is taken back, and rests for {self._rest_s:.0f} s"
+        return Decision(back, self._worse, TAKE_BACK, reason)
 
     def observe(self, sample: Sample) -> None:
         """Take in a sample: every one, also while a change is on its way, because that is when it holds writers."""
@@ -87,6 +101,8 @@ class Judge:
             seconds = sample.interval_s
             self._seconds.append(_Second(sample.monotonic_s, seconds, min(1.0, waited), sample.written_bytes_per_s))
         now_s = sample.monotonic_s
+        if self._trial is not None and now_s - self._trial.began_s >= self._judge_s:
+            self._end(self._trial)
         compared_s = now_s - self._judge_s if self._trial is None else min(now_s - self._judge_s, self._trial.began_s)
         while self._seconds and self._seconds[0].ended_s < compared_s - self._judge_s:
             self._seconds.popleft()
@@ -95,9 +111,9 @@ class Judge:
         """Leave out the settings of knobs that rest; a note says why."""
         kept, notes = [], []
         for setting in settings:
-            if not _gives_back(setting, sample) and sample.monotonic_s < self._rests.get(_key(setting), 0.0):
+            if not _gives_back(setting, sample) and self._does_rest(_key(setting), sample):
                 # The same words each time, so that repeated decisions are one record.
-                words = f"{setting.knob} has made things worse, so it rests for {_REST_TRIALS * self._judge_s:.0f} s"
+                words = f"{setting.knob} has made things worse, so it rests for {self._rest_s:.0f} s"
                 notes.append(Note("judge", words))
             else:
                 kept.append(setting)
@@ -115,21 +131,30 @@ class Judge:
                 self._trial = _Trial(sample.monotonic_s)
             self._trial.before.setdefault(_key(setting), now)
 
-    def _judged(self, trial: _Trial, sample: Sample) -> Decision | None:
-        before = [each for each in self._seconds if each.ended_s <= trial.began_s]
-        after = [each for each in self._seconds if each.ended_s > trial.began_s]
-        worse = _worse(before, after)
-        back = tuple(
-            Setting(knob, value, family)
-            for (knob, family), value in trial.before.items()
-            if _can_go_back(Setting(knob, value, family), sample)
-        )
-        if worse is None or not back:
-            return None
-        until_s = sample.monotonic_s + _REST_TRIALS * self._judge_s
-        self._rests |= dict.fromkeys(trial.before, until_s)
-        reason = f"what made things worse is taken back, and rests for {_REST_TRIALS * self._judge_s:.0f} s"
-        return Decision(back, worse, TAKE_BACK, reason)
+    def _end(self, trial: _Trial) -> None:
+        """Judge a trial by the seconds within it, and as many before; later ones say nothing of it."""
+        began_s, judge_s = trial.began_s, self._judge_s
+        before = _within(self._seconds, began_s - judge_s, began_s)
+        worse = _worse(before, _within(self._seconds, began_s, began_s + judge_s))
+        self._trial = None
+        if worse is not None:
+            self._harm = trial, worse
+
+    def _condemn(self, trial: _Trial, worse: str, sample: Sample) -> None:
+        """Let what can go back do so, and the trial's knobs rest; if nothing can, the law is left alone."""
+        back, now_s = _still(trial.before, sample), sample.monotonic_s
+        if back:
+            rests = {key: until_s for key, until_s in self._rests.items() if now_s < until_s}
+            self._rests = rests | dict.fromkeys(trial.before, now_s + self._rest_s)
+            self._back |= back
+            self._worse, self._next_s = worse, now_s
+
+    @property
+    def _rest_s(self) -> float:
+        return _REST_TRIALS * self._judge_s
+
+    def _does_rest(self, key: _Key, sample: Sample) -> bool:
+        return sample.monotonic_s < self._rests.get(key, 0.0)
 
 
 def _key(setting: Setting) -> _Key:
@@ -147,6 +172,21 @@ def _can_go_back(setting: Setting, sample: Sample) -> bool:
     if now is None or owners is None or now == setting.value:
         return False
     return abs(setting.value - owners) <= abs(now - owners)
+
+
+def _still(values: Mapping[_Key, int], sample: Sample) -> dict[_Key, int]:
+    """Return those of these values, from before a trial, that can go back."""
+    return {key: value for key, value in values.items() if _can_go_back(Setting(key[0], value, key[1]), sample)}
+
+
+def _within(seconds: Iterable[_Second], from_s: float, until_s: float) -> list[_Second]:
+    """Return what is known of a time; of a sample that reaches beyond it, the part within it."""
+    found = []
+    for each in seconds:
+        began_s, ended_s = max(from_s, each.ended_s - each.seconds), min(until_s, each.ended_s)
+        if began_s < ended_s:
+            found.append(replace(each, ended_s=ended_s, seconds=ended_s - began_s))
+    return found
 
 
 def _worse(before: Sequence[_Second], after: Sequence[_Second]) -> str | None:

@@ -1,6 +1,7 @@
 """What a daemon's targets share: the memory for their memtables, and their host processes."""
 
 import platform
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from adocd.daemon.change.guards.guard import Beside, MemoryInUse
@@ -103,13 +104,16 @@ class Neighbours:
 
     def memtables_beside(self, target_id: str) -> int:
         """Sum the worst case of all other targets' memtables, in bytes."""
-        share = self._shares.get(target_id)
-        return self._memtables_bytes - (0 if share is None else share.memtables_bytes)
+        return self._memtables_beside((target_id,))
+
+    def _memtables_beside(self, target_ids: Iterable[str]) -> int:
+        shares = (self._shares.get(target_id) for target_id in target_ids)
+        return self._memtables_bytes - sum(share.memtables_bytes for share in shares if share is not None)
 
     def allowance(self, target_id: str, needs: DiskNeeds) -> Allowance | None:
         """Store what a target needs now, and return what it may count on; None where it is alone on its disks."""
         self.sharing.put(target_id, needs)
-        return self.sharing.allowance(target_id, self.budget_bytes, self._memtables_bytes)
+        return self.sharing.allowance(target_id, self.budget_bytes, self._memtables_beside)
 
     def beside(self, target_id: str, process: HostProcess) -> Beside:
         """Return what a target's guards must know of its surroundings now."""

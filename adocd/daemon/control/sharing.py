@@ -1,9 +1,10 @@
 """Which targets share disks, what each of them needs, and what each may count on."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, replace
 from math import inf
+from typing import Self
 
 from adocd.daemon.control.arbiter import ShareClaim, shared
 from adocd.model.allowance import Allowance
@@ -23,6 +24,9 @@ _SLOWER_S, _PERHAPS_SLOWER_S = 60.0, 600.0
 _IDLE_BUSY, _IDLE_PRESSURE = 0.5, 0.1
 #: The same of what each writes: flushes come once in some seconds.
 _STEADY_S = 10.0
+#: What memtables take counts for one to two times so long, in s: a database that writes little has none after a flush,
+#: and whoever gets that memory meanwhile changes its options twice for it.
+_LATELY_S = 60.0
 #: Bytes that no memtables reach.
 _NO_LIMIT = float(1 << 60)
 #: A database waits from this share of the time on, by the second, and is said to wait for so long after: others that
@@ -45,6 +49,33 @@ _ALLOTTED_S = 0.9
 #: Groups are made anew at most this often, in seconds: a thousand databases open one by one.
 _GROUPED_S = 1.0
 
+#: Sums what the memtables of all targets but some take now, in bytes.
+MemtablesBeside = Callable[[Iterable[str]], int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Lately:
+    """The most of something in the last one to two minutes: what it was in this minute, and in the one before."""
+
+    began_s: float
+    this: int
+    last: int = 0
+
+    @property
+    def most(self) -> int:
+        """It rises at once, and falls late."""
+        return max(self.this, self.last)
+
+    @classmethod
+    def after(cls, before: Self | None, now_s: float, value: int) -> Self:
+        """Take in what it is now; None before the first time."""
+        passed_s = inf if before is None else now_s - before.began_s
+        if before is None or passed_s >= 2 * _LATELY_S:
+            return cls(now_s, value)
+        if passed_s >= _LATELY_S:
+            return cls(now_s, value, before.this)
+        return replace(before, this=max(before.this, value))
+
 
 @dataclass(frozen=True, slots=True)
 class DiskNeeds:
@@ -54,6 +85,7 @@ class DiskNeeds:
     if neither is certain. `bytes_per_s` is what its flushes and compactions wrote, `flushed_bytes_per_s` its flushes
     alone. The WAL does not count: where it is not synced, most of it is deleted before it reaches a disk. `waited_s`:
     when its writes last waited or were delayed. `wanted_s`: when they did, or memtables waited for their flush.
+    `memtables_bytes` is the most that its memtables take; once they were put, the most that they took lately.
     """
 
     disks: frozenset[str]
@@ -130,6 +162,8 @@ class Sharing:
     def __init__(self) -> None:
         self.is_on = True
         self._needs: dict[str, DiskNeeds] = {}
+        #: By target, what its memtables took lately.
+        self._memtables: dict[str, _Lately] = {}
         #: By target, its group: all that share a disk with it, or with one that does.
         self._groups: dict[str, _Group] = {}
         #: When the groups were made; None before the first time.
@@ -156,7 +190,9 @@ class Sharing:
                 waited_s=before.waited_s if needs.waited_s is None else needs.waited_s,
                 wanted_s=before.wanted_s if needs.wanted_s is None else needs.wanted_s,
             )
-        self._needs[target_id] = needs
+        lately = _Lately.after(self._memtables.get(target_id), needs.monotonic_s, needs.memtables_bytes)
+        self._memtables[target_id] = lately
+        self._needs[target_id] = replace(needs, memtables_bytes=lately.most)
         if before is not None and before.wants_more != needs.wants_more and target_id in self._groups:
             self._groups[target_id].allot_anew()
         if before is None or before.disks != needs.disks:
@@ -164,13 +200,14 @@ class Sharing:
 
     def remove(self, target_id: str) -> None:
         """Forget a target that was closed."""
+        self._memtables.pop(target_id, None)
         if self._needs.pop(target_id, None) is not None:
             self._is_grouped = False
 
-    def allowance(self, target_id: str, budget_bytes: int | None, memtables_bytes: int) -> Allowance | None:
+    def allowance(self, target_id: str, budget_bytes: int | None, beside: MemtablesBeside) -> Allowance | None:
         """Return what a target may count on; None where it is alone on its disks.
 
-        `budget_bytes` is the budget for the memtables of all targets, and `memtables_bytes` what those take now.
+        `budget_bytes` is the budget for the memtables of all targets.
         """
         needs = self._needs.get(target_id)
         if not self.is_on or needs is None:
@@ -179,7 +216,7 @@ class Sharing:
         group = self._groups.get(target_id)
         if group is None or len(group.members) < 2:
             return None
-        return group.allowance(target_id, self._needs, budget_bytes, memtables_bytes)
+        return group.allowance(target_id, self._needs, budget_bytes, beside)
 
     def _group(self, now_s: float) -> None:
         if self._is_grouped or (
@@ -187,14 +224,12 @@ class Sharing:
         ):
             return
         self._is_grouped, self._grouped_s = True, now_s
-        found = _groups({target: needs.disks for target, needs in self._needs.items()})
-        groups = [_Group(members, self._device_of(members)) for members in found]
-        self._groups = {target: group for group in groups for target in group.members}
-
-    def _device_of(self, members: Iterable[str]) -> float | None:
-        """Return what was known of these members' disks before somebody came or went."""
-        known = (self._groups[member].device for member in members if member in self._groups)
-        return max((device for device in known if device is not None), default=None)
+        before, found = {group.members: group for group in self._groups.values()}, dict[str, _Group]()
+        for members in _groups({target: needs.disks for target, needs in self._needs.items()}):
+            known = {self._groups[member] for member in members if member in self._groups}
+            group = before.get(members) or _Group(members, known)
+            found |= dict.fromkeys(members, group)
+        self._groups = found
 
 
 def _groups(disks: Mapping[str, frozenset[str]]) -> Iterable[frozenset[str]]:
@@ -218,13 +253,20 @@ def _groups(disks: Mapping[str, frozenset[str]]) -> Iterable[frozenset[str]]:
 class _Group:
     """Targets on the same disks, and what those disks were seen to write."""
 
-    def __init__(self, members: frozenset[str], device: float | None) -> None:
+    def __init__(self, members: frozenset[str], before: Set["_Group"] = frozenset()) -> None:
+        """Take over what was known of these members' disks in the groups from before somebody came or went."""
         self.members = members
         #: What the disks are known to write, in bytes/s; None before anything was written.
-        self.device = device
+        self.device: float | None = max((group.device for group in before if group.device is not None), default=None)
         self._at_s: float | None = None
-        #: When the disks were short last; None if they never were.
-        self._short_s: float | None = None
+        #: When the disks were short last; minus infinity if they never were.
+        self._short_s: float = max((group._short_s for group in before), default=-inf)
+        #: By member, when it last waited with less than its share.
+        self._starved_s: dict[str, float] = {}
+        for group in before:
+            self._starved_s |= {one: at_s for one, at_s in group._starved_s.items() if one in members}
+        #: What the memtables of others than the members took lately.
+        self._others: _Lately | None = None
         self._allotted: dict[str, Allowance] = {}
 
     def allot_anew(self) -> None:
@@ -232,7 +274,7 @@ class _Group:
         self._allotted = {}
 
     def allowance(
-        self, target_id: str, all_needs: Mapping[str, DiskNeeds], budget_bytes: int | None, memtables_bytes: int
+        self, target_id: str, all_needs: Mapping[str, DiskNeeds], budget_bytes: int | None, beside: MemtablesBeside
     ) -> Allowance:
         """Allot anew where that is due, and return what this target was allotted."""
         now_s = all_needs[target_id].monotonic_s
@@ -246,11 +288,32 @@ class _Group:
             seconds = 0.0 if self._at_s is None else max(0.0, now_s - self._at_s)
             self._learn(there, now_s, seconds)
             self._at_s = now_s
-            outside = memtables_bytes - sum(needs.memtables_bytes for needs in there.values())
-            memory = None if budget_bytes is None else max(0, budget_bytes - outside)
-            is_short = self._short_s is not None and now_s - self._short_s < _WANTS_S
-            self._allotted = allotted(there, self.device, memory, is_short=is_short)
+            memory = None if budget_bytes is None else max(0, budget_bytes - self._taken_outside(there, now_s, beside))
+            is_short = now_s - self._short_s < _WANTS_S
+            starved = self._starved(there, now_s) if is_short else frozenset()
+            self._allotted = allotted(there, self.device, memory, starved, is_short=is_short)
         return self._allotted[target_id]
+
+    def _taken_outside(self, there: Iterable[str], now_s: float, beside: MemtablesBeside) -> int:
+        """Return what memtables take of members that are not there, and the most that those of others took lately."""
+        others = beside(self.members)
+        self._others = _Lately.after(self._others, now_s, others)
+        return self._others.most + beside(there) - others
+
+    def _starved(self, members: Mapping[str, DiskNeeds], now_s: float) -> frozenset[str]:
+        """Return who waits and had less than its share, now or some seconds ago.
+
+        Compactions of two that both wait take turns: without that time, so would those that are said to starve.
+        """
+        fair, whole = _fair(members), self.device or 1.0
+        for target, needs in members.items():
+            if needs.waits and needs.bytes_per_s < whole * max(fair[target], needs.priority.floor):
+                self._starved_s[target] = now_s
+        return frozenset(
+            target
+            for target, needs in members.items()
+            if needs.waits and now_s - self._starved_s.get(target, -inf) < _WAITS_S
+        )
 
     def _learn(self, members: Mapping[str, DiskNeeds], now_s: float, seconds: float) -> None:
         """Learn what the disks write: it rises to whatever is seen, and falls only while somebody gets too little.
@@ -270,12 +333,18 @@ class _Group:
 
 
 def allotted(
-    members: Mapping[str, DiskNeeds], device: float | None, memory_bytes: int | None, *, is_short: bool
+    members: Mapping[str, DiskNeeds],
+    device: float | None,
+    memory_bytes: int | None,
+    starved: Set[str],
+    *,
+    is_short: bool,
 ) -> dict[str, Allowance]:
     """Allot bandwidth, memory and space among targets that share disks.
 
     `device` is what the disks are known to write in bytes/s, None if not yet, `memory_bytes` the budget for all
-    memtables, None for none, `is_short` whether the disks are short of bandwidth if somebody wants more.
+    memtables, None for none, `starved` who waits with less than its share, `is_short` whether the disks are short of
+    bandwidth if somebody wants more.
 
     Whoever wants more gets as much as it can of bandwidth and memory; the others need of the disks what they write now
     and half as much again, and of the memory what their memtables take. Of the space each needs what level 0 holds and
@@ -284,16 +353,10 @@ def allotted(
     by weight, so that nobody is held to what it happens to need.
     """
     whole = device or 1.0
-    weights = {target: needs.priority.weight for target, needs in members.items()}
-    fair = {target: weight / sum(weights.values()) for target, weight in weights.items()}
+    fair = _fair(members)
     needed = {one: inf if needs.wants_more else needs.bytes_per_s * _HEADROOM for one, needs in members.items()}
     rates = _by_need(members, needed, whole, left_to=fair)
     memory, space = _memory(members, fair, memory_bytes), _space(members, fair)
-    starved = {
-        target
-        for target, needs in members.items()
-        if is_short and needs.waits and needs.bytes_per_s < whole * max(fair[target], needs.priority.floor)
-    }
     wanting = {target for target, needs in members.items() if needs.wants_more}
     found = {}
     for target, rate in rates.items():
@@ -310,6 +373,12 @@ def allotted(
             waiting=waiting,
         )
     return found
+
+
+def _fair(members: Mapping[str, DiskNeeds]) -> dict[str, float]:
+    """Return each one's share by weight alone."""
+    weights = {target: needs.priority.weight for target, needs in members.items()}
+    return {target: weight / sum(weights.values()) for target, weight in weights.items()}
 
 
 def _memory(members: Mapping[str, DiskNeeds], fair: Mapping[str, float], memory_bytes: int | None) -> dict[str, float]:

@@ -44,14 +44,15 @@ def weigh(
 ) -> Weighed:
     """Weigh a law's decision, and the window it is based on, against the database's present state.
 
-    Shaping counts what remains as carried out. It does not limit what the judge takes back.
+    Shaping counts what remains as carried out; the judge does not in a dry run, which makes nothing better or worse.
+    Shaping does not limit what the judge takes back.
     """
     decision, window = asked
     takes_back = decision.rule == TAKE_BACK
     settings, notes = (decision.settings, ()) if takes_back else law.shape(decision.settings, window)
     guarded = steering.guard(settings, pins, sample, now_s, beside)
     law.shaper.carried_out(guarded.settings, window)
-    if not takes_back:
+    if not takes_back and not law.policy.dry_run:
         law.judge.carried_out(guarded.settings, window)
     return Weighed(replace(decision, settings=settings), guarded, notes + guarded.notes, _shrinks(guarded, sample))
 

@@ -8,12 +8,14 @@ import pytest
 
 from adocd.model.knob import Knob
 from adocd.model.snapshot import Event
+from adocd.model.values import of_family
 from tests.controllers.tide.test_law import MEMTABLE, READ, Scene
 from tests.controllers.tide.test_shared_disks import WHOLE, shared
 
 #: Clients that write 40 MB/s on a device of 200: 0.8 x 200 / 40 - 2 = 2, so level 0 needs half of what level 1 has.
 WRITES, BASE_FILES, GATE = 40, 100, 50
 SHUT = 100
+SLOWDOWN = of_family("default", "level0_slowdown_writes_trigger")
 
 
 def flooded(writes: float = WRITES, base_files: int = BASE_FILES) -> Scene:
@@ -57,6 +59,13 @@ def test_how_early_the_gate_opens(writes: float, base_files: int, gate: int) -> 
     scene = flooded(writes, base_files)
     scene.step(40)
     assert trigger(scene) == gate
+
+
+def test_a_slowdown_that_the_owner_has_switched_off_opens_no_gate_below_twice_the_owners_trigger() -> None:
+    scene = flooded(base_files=0)
+    scene.plant.originals = {**scene.plant.originals, SLOWDOWN: "-1"}
+    scene.step(40)
+    assert trigger(scene) == 8
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from adocd.model.values import of_family
 from tests.controllers.tide.test_law import GIB, MEMTABLE, Scene
 
 SOFT = of_family("default", "soft_pending_compaction_bytes_limit")
+SLOWDOWN = of_family("default", "level0_slowdown_writes_trigger")
 BASE, TRIGGER = "max_bytes_for_level_base", "level0_file_num_compaction_trigger"
 
 
@@ -78,3 +79,12 @@ def test_the_base_level_of_a_small_flood_comes_back_with_the_trigger() -> None:
     scene.ebbs(7, above=20 * MEMTABLE)
     scene.step(15)
     assert (scene.plant.now(BASE), scene.plant.now(TRIGGER)) == (str(256 * MIB), "4")
+
+
+def test_a_slowdown_that_the_owner_has_switched_off_leaves_no_trigger_below_the_owners() -> None:
+    """With a trigger of 1 each file would be merged alone, with all that level 1 holds."""
+    scene = above_a_large_level_1()
+    scene.opened_with(SLOWDOWN, "-1")
+    scene.plant.pending_bytes = 3 * GIB
+    scene.step(30)
+    assert (scene.plant.now(BASE), scene.plant.now(TRIGGER)) == (str(256 * MIB), "8")

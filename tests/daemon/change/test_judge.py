@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 
 from adocd.daemon.change.guards.guard import Note
@@ -60,6 +61,13 @@ class Scene:
         return self.judge.rest((Setting(JOBS, jobs),), self.sample())
 
 
+def observed(scene: Scene, seconds: int, waited: float) -> None:
+    """Live for some seconds in which nobody asks for a verdict."""
+    for _ in range(seconds):
+        scene.now_s += 1.0
+        scene.judge.observe(scene.sample(waited))
+
+
 def test_a_change_after_which_writers_wait_longer_is_taken_back() -> None:
     scene = Scene()
     scene.live(60)
@@ -91,7 +99,7 @@ def test_a_change_after_which_held_writers_write_less_is_taken_back() -> None:
     scene.turn(8)
     decided = scene.live(30, waited=0.5, mb_per_s=60)
     assert decided is not None
-    assert decided.signal == "held writers wrote 94.7 MiB/s before and 57.7 MiB/s after"
+    assert decided.signal == "held writers wrote 94.9 MiB/s before and 57.7 MiB/s after"
 
 
 def test_writers_who_want_less_are_no_reason() -> None:
@@ -118,7 +126,7 @@ def test_a_difference_within_the_noise_is_kept() -> None:
         scene.random = Random(seed)  # noqa: S311
         scene.live(60, waited=0.5, spread=0.5)
         scene.turn(8)
-        taken += scene.live(40, waited=0.5, spread=0.5) is not None
+        taken += scene.live(30, waited=0.5, spread=0.5) is not None
     assert taken <= 8
 
 
@@ -224,6 +232,87 @@ def test_what_is_seen_while_a_change_is_on_its_way_counts() -> None:
     for _ in range(25):
         scene.now_s += 1.0
         scene.judge.observe(scene.sample(1.0))
-    decided = scene.live(10, waited=0.1)
+    decided = scene.live(5, waited=0.1)
     assert decided is not None
     assert decided.signal == "writers waited 10 % before and 85 % after"
+
+
+def test_a_take_back_that_did_not_arrive_is_decided_again_until_the_value_is_back() -> None:
+    """Its sending may fail, a guard may refuse it, or an operator may pause in that moment."""
+    scene = Scene()
+    scene.live(60)
+    scene.turn(8)
+    first = scene.live(30, waited=0.4)
+    assert first is not None
+    assert scene.live(4, waited=0.4) is None, "so that the law is asked, too"
+    assert scene.live(1, waited=0.4) == first
+    scene.jobs = 4
+    assert scene.live(60, waited=0.4) is None
+
+
+def test_a_take_back_ends_with_the_rest_of_its_knob() -> None:
+    """Then the law may turn the knob again, and that is judged anew."""
+    scene = Scene()
+    scene.live(60)
+    scene.turn(8)
+    assert scene.live(30, waited=0.4) is not None
+    scene.now_s += 299.0
+    assert scene.judge.verdict(scene.sample()) is not None
+    scene.now_s += 1.0
+    assert scene.rest(8)[1] == ()
+    assert scene.judge.verdict(scene.sample()) is None
+
+
+def test_what_did_not_arrive_stays_due_while_another_change_is_judged() -> None:
+    scene = Scene()
+    scene.live(60)
+    scene.turn(8)
+    assert scene.live(30, waited=0.4) is not None
+    other = replace(scene.sample(), delayed_write_rate_bytes_per_s=16 * MB)
+    scene.judge.carried_out((Setting(RATE, 8 * MB),), other)
+    for _ in range(35):
+        scene.now_s += 1.0
+        scene.judge.observe(scene.sample(0.4))
+    decided = scene.judge.verdict(scene.sample())
+    assert decided is not None
+    assert decided.settings == (Setting(JOBS, 4),)
+
+
+def test_a_trial_that_spans_a_pause_is_judged_by_its_own_seconds() -> None:
+    """The load of the hour after it says nothing of the change."""
+    scene = Scene()
+    scene.live(60)
+    scene.turn(8)
+    observed(scene, 30, waited=0.1)
+    observed(scene, 3600, waited=0.9)
+    assert scene.live(60, waited=0.9) is None
+    scene = Scene()
+    scene.live(60)
+    scene.turn(8)
+    observed(scene, 30, waited=0.4)
+    observed(scene, 3600, waited=0.0)
+    decided = scene.live(1, waited=0.0)
+    assert decided is not None
+    assert decided.signal == "writers waited 10 % before and 40 % after"
+
+
+def test_of_a_long_silence_only_the_seconds_within_the_trial_count() -> None:
+    scene = Scene()
+    scene.live(60, waited=0.2, spread=0.0)
+    scene.turn(8)
+    observed(scene, 15, waited=0.2)
+    scene.now_s += 600.0
+    silent = scene.sample(1.0, seconds=600.0)
+    scene.judge.observe(silent)
+    decided = scene.judge.verdict(silent)
+    assert decided is not None
+    assert decided.signal == "writers waited 20 % before and 60 % after"
+
+
+def test_what_is_kept_is_bounded_where_nobody_asks_for_a_verdict() -> None:
+    """As in a pause of days."""
+    scene = Scene()
+    scene.live(60)
+    scene.turn(8)
+    observed(scene, 10_000, waited=0.4)
+    assert len(scene.judge._seconds) <= 61

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 
-from adocd.daemon.control.neighbours import Neighbours
+from adocd.daemon.control.neighbours import HostProcess, Neighbours, Share
 from adocd.daemon.control.sharing import DiskNeeds, Sharing, needs_of
 from adocd.model.allowance import Allowance
 from adocd.model.device import BlockDevice, DeviceKind, DeviceLimit, DiskActivity, IoActivity, Storage
@@ -32,6 +34,11 @@ CALM = DiskNeeds(
 HOT = replace(CALM, bytes_per_s=60.0 * MB, wanted_s=100.0, waited_s=100.0)
 
 
+def others(members: Iterable[str]) -> int:
+    """Say what the memtables of the daemon's other databases take."""
+    return 128 * MIB - 32 * MIB * len(set(members))
+
+
 def lived(sharing: Sharing, needs: dict[str, DiskNeeds], seconds: int = 30) -> dict[str, Allowance | None]:
     """Let every target tell the same needs each second, and return what each is allotted at last."""
     found: dict[str, Allowance | None] = {}
@@ -40,7 +47,7 @@ def lived(sharing: Sharing, needs: dict[str, DiskNeeds], seconds: int = 30) -> d
             now_s = each.monotonic_s + second
             waited_s, wanted_s = (None if at_s is None else now_s for at_s in (each.waited_s, each.wanted_s))
             sharing.put(name, replace(each, monotonic_s=now_s, waited_s=waited_s, wanted_s=wanted_s))
-        found = {name: sharing.allowance(name, GIB, 128 * MIB) for name in needs}
+        found = {name: sharing.allowance(name, GIB, others) for name in needs}
     return found
 
 
@@ -49,6 +56,20 @@ def allotted(sharing: Sharing, needs: dict[str, DiskNeeds], seconds: int = 30) -
     found = {name: each for name, each in lived(sharing, needs, seconds).items() if each is not None}
     assert found.keys() == needs.keys()
     return found
+
+
+def lived_on(sharing: Sharing, needs: dict[str, DiskNeeds], from_s: float, seconds: int = 30) -> dict[str, Allowance]:
+    """The same from a time on; whoever waits or wants more does so all the time."""
+    moved = {}
+    for name, each in needs.items():
+        waited_s, wanted_s = (None if at_s is None else from_s for at_s in (each.waited_s, each.wanted_s))
+        moved[name] = replace(each, monotonic_s=from_s, waited_s=waited_s, wanted_s=wanted_s)
+    return allotted(sharing, moved, seconds)
+
+
+def changes(values: list[int | None]) -> int:
+    """Count how often a value is another than the one before."""
+    return sum(one != other for one, other in pairwise(values))
 
 
 def test_one_that_is_alone_on_its_disks_is_told_nothing() -> None:
@@ -103,7 +124,7 @@ def test_memory_and_space_go_by_need_too() -> None:
     assert found["calm"].memtables_bytes == 32 * MIB
     plenty = allotted(Sharing(), {"a": CALM, "b": CALM})
     assert plenty["a"].memtables_bytes == (GIB - 64 * MIB) // 2, "what nobody needs goes to both"
-    assert found["hot"].memtables_bytes == GIB - 32 * MIB - (128 - 64) * MIB, "others of the daemon take 64 MiB"
+    assert found["hot"].memtables_bytes == GIB - 32 * MIB - 64 * MIB, "others of the daemon take 64 MiB"
     assert found["calm"].space_bytes == space // 10
     assert found["hot"].space_bytes == pytest.approx(space - space // 10, abs=1)
     full = replace(CALM, level0_bytes=4 * GIB)
@@ -174,10 +195,83 @@ def test_disks_that_are_short_now_and_then_are_called_short_meanwhile() -> None:
         for name, each in (("hot", replace(HOT, bytes_per_s=rate)), ("calm", replace(CALM, bytes_per_s=2.0 * MB))):
             wanted_s = None if each.wanted_s is None else float(second)
             sharing.put(name, replace(each, monotonic_s=float(second), waited_s=wanted_s, wanted_s=wanted_s))
-        found = sharing.allowance("calm", GIB, 128 * MIB)
+        found = sharing.allowance("calm", GIB, others)
         assert found is not None
         said.add(found.is_scarce)
     assert said == {True}
+
+
+def test_two_that_wait_and_write_in_turns_are_not_narrowed_in_turns() -> None:
+    """Their compactions take turns: each turn would change the threads of the other, which holds its writes."""
+    sharing = Sharing()
+    widths: dict[str, list[int | None]] = {"a": [], "b": []}
+    for second in range(270):
+        writes = (90.0, 10.0) if second // 15 % 2 else (10.0, 90.0)
+        for (name, told), rate in zip(widths.items(), writes, strict=True):
+            at_s = 100.0 + second
+            sharing.put(name, replace(HOT, bytes_per_s=rate * MB, monotonic_s=at_s, waited_s=at_s, wanted_s=at_s))
+            if (allowance := sharing.allowance(name, None, others)) is not None:
+                told.append(allowance.width)
+    assert [changes(told[30:]) for told in widths.values()] == [0, 0]
+
+
+def test_whoever_has_its_share_again_narrows_nobody_half_a_minute_later() -> None:
+    sharing = Sharing()
+    allotted(sharing, {"a": HOT, "b": HOT})
+    less, more = replace(HOT, bytes_per_s=50.0 * MB), replace(HOT, bytes_per_s=70.0 * MB)
+    assert lived_on(sharing, {"a": more, "b": less}, 130, seconds=60)["a"].width == 3
+    found = lived_on(sharing, {"a": less, "b": more}, 190, seconds=20)
+    assert [each.width for each in found.values()] == [None, None], "both have waited with less a moment ago"
+    assert lived_on(sharing, {"a": less, "b": more}, 210, seconds=40)["b"].width == 3
+    flows = replace(less, waited_s=None)
+    assert lived_on(sharing, {"a": flows, "b": more}, 250, seconds=35)["b"].width is None
+
+
+def test_memory_does_not_follow_neighbours_that_flush_now_and_then() -> None:
+    """Eight quiet ones flush every 30 s: after it, their memtables are empty, and would count for nothing."""
+    neighbours, process = Neighbours(GIB, reads_memory=False), HostProcess("here", 1, None, None)
+    given: list[int] = []
+    for second in range(215):
+        at_s = 100.0 + second
+        for name, offset in (("hot", None), *((f"quiet-{n}", 4 * n) for n in range(8))):
+            if offset is None:
+                needs = replace(HOT, monotonic_s=at_s, waited_s=at_s, wanted_s=at_s, memtables_bytes=128 * MIB)
+            else:
+                is_idle = (second + offset) % 30 < 12
+                needs = replace(CALM, monotonic_s=at_s, memtables_bytes=0 if is_idle else 64 * MIB)
+            allowance = neighbours.allowance(name, needs)
+            neighbours.put(name, Share(name, process, needs.memtables_bytes, turns_shared=False))
+            if name == "hot" and allowance is not None:
+                given.append(allowance.memtables_bytes)
+    assert set(given[40:]) == {GIB - 8 * 64 * MIB}
+
+
+def test_memory_that_a_neighbour_has_not_needed_for_minutes_goes_to_others() -> None:
+    sharing = Sharing()
+    allotted(sharing, {"hot": HOT, "calm": CALM})
+    empty = {"hot": HOT, "calm": replace(CALM, memtables_bytes=0)}
+    assert lived_on(sharing, empty, 130, seconds=60)["calm"].memtables_bytes == 32 * MIB
+    assert lived_on(sharing, empty, 190, seconds=120)["calm"].memtables_bytes == 0
+
+
+def test_disks_stay_short_when_a_database_opens_or_closes() -> None:
+    """They are called short for a minute after they were; in the second in which one opens they may write little."""
+    sharing = Sharing()
+    allotted(sharing, {"hot": replace(HOT, bytes_per_s=400.0 * MB), "calm": CALM})
+    slower = {"hot": replace(HOT, bytes_per_s=5.0 * MB), "calm": CALM}
+    assert lived_on(sharing, slower, 130, seconds=40)["calm"].is_scarce
+    assert lived_on(sharing, {**slower, "new": CALM}, 170, seconds=2)["calm"].is_scarce
+    sharing.remove("new")
+    assert lived_on(sharing, slower, 172, seconds=2)["calm"].is_scarce
+    assert not lived_on(sharing, slower, 174, seconds=60)["calm"].is_scarce
+
+
+def test_what_is_known_of_disks_stays_where_databases_come_to_others() -> None:
+    sharing = Sharing()
+    allotted(sharing, {"hot": HOT, "calm": CALM})
+    group = sharing.allowance("hot", GIB, others)
+    sharing.put("elsewhere", replace(CALM, disks=frozenset({"sdb"}), monotonic_s=130.0))
+    assert sharing.allowance("hot", GIB, others) is group, "its group is the same, and allots nothing anew"
 
 
 def test_a_look_that_came_too_late_takes_nobody_off_its_disks() -> None:
