@@ -407,6 +407,22 @@ def test_a_raised_trigger_comes_back_with_the_base_level_once_few_files_are_left
     assert low.restore[1] == waits(base, str(256 * MIB), L0_FILES, below=20)
 
 
+def test_where_the_slowdown_is_off_the_base_level_waits_for_few_files() -> None:
+    """-1 switches it off: no number of files is below that."""
+    base = "max_bytes_for_level_base"
+    owners = defaults() | family({SLOWDOWN: -1})
+    raised, originals = family({base: 16 * GIB, TRIGGER: 100}), family({base: 256 * MIB, TRIGGER: 4})
+    assert plan(raised, opened({SLOWDOWN: -1}), owners).restore == (
+        RestoreStep(ColumnFamilyChange("default", {TRIGGER: "8"})),
+        waits(base, str(256 * MIB), L0_FILES, below=8),
+        waits(TRIGGER, "4", L0_FILES, below=8),
+    )
+    large = opened({base: 16 * GIB, TRIGGER: 100, SLOWDOWN: -1}, l0=87)
+    back = plan(originals, large, owners, originals.keys())
+    assert back.sent == family({TRIGGER: 8})
+    assert [sentence.rpartition(" ")[2] for sentence in back.held] == ["8", "8"]
+
+
 def test_what_goes_below_its_original_and_may_still_be_above_goes_up_first() -> None:
     """Its neighbour goes back at once: slowdown 20 over a stop of 10 would be out of order until level 0 is small."""
     now = opened({STOP: 100})
