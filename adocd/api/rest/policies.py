@@ -71,8 +71,8 @@ def install(app: FastAPI, several: Several, turn: asyncio.Lock) -> None:
         responses=errors(404, 409, 422),
     )
     async def set_policies(policy: PolicyView, where: Where, who: Caller) -> PoliciesView:
-        selector, wanted = _selector(where), _policy(policy)
-        return PoliciesView.of(policy, await done(several.set_policy(selector, wanted, who)))
+        selector, wanted, asked = _selector(where), _policy(policy), several.pauses_entered
+        return PoliciesView.of(policy, await done(several.set_policy(selector, wanted, who, asked)))
 
     @app.delete(
         "/v1/policy",

@@ -76,11 +76,11 @@ def install(app: FastAPI, find: Callable[[str], TargetLoop], operators: Operator
     async def set_policy(
         target: TargetId, policy: PolicyView, who: Caller, response: Response, if_match: IfMatch = None
     ) -> PolicyView:
-        loop = find(target)
+        loop, asked = find(target), operators.book.pauses_entered
         async with turn:
             _see_that_it_matches(loop, if_match)
             try:
-                await operators.set_policy(loop, policy.policy(), who)
+                await operators.set_policy(loop, policy.policy(), who, asked)
             except registry.PolicyError as error:
                 raise ProblemError(422, str(error)) from None
             except CannotDo as error:

@@ -5,6 +5,7 @@ the memory is right. Loops never wait for the file: it may be on the very disk w
 """
 
 import asyncio
+import contextlib
 import functools
 import logging
 import os
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from adocd.daemon.book.journal.content import OPERATIONS_KEPT
-from adocd.daemon.book.journal.errors import JournalUnopenable, JournalUnwritable
+from adocd.daemon.book.journal.errors import JournalError, JournalUnopenable, JournalUnwritable
 from adocd.daemon.book.journal.journal import Journal, read_only
 from adocd.daemon.book.journal.late import LateWrites, Write
 from adocd.daemon.book.journal.records import (
@@ -40,6 +41,8 @@ _OPERATIONS_WAITING = 1000
 #: A change waits no longer than this for the journal, and neither does a daemon that stops: guards and operators wait,
 #: too, as long as a change is in flight.
 ANSWERS_WITHIN_S = 5.0
+#: A wall clock that is off by more than this was set; less is a leap second, or the time between two readings.
+_WALL_CLOCK_OFF_S = 2.0
 _Key = tuple[str | None, str, str | None]
 
 
@@ -73,6 +76,9 @@ class Book:
             self._tuned.setdefault(tuned.target, {})[tuned.option_name] = tuned
         self._policies = {policy.target: policy for policy in contents.policies}
         self._pauses = {pause.target: pause for pause in contents.pauses}
+        #: How many pauses and restores were entered in this run, of any target; which was the last one, by target.
+        self.pauses_entered = 0
+        self._last_pause: dict[str | None, int] = {}
         self._overrides: dict[_Key, Pinned] = {}
         for override in contents.overrides:
             self._overrides[_key(override)] = Pinned(override, self._ends(override))
@@ -106,6 +112,7 @@ class Book:
         book = cls(path, journal, contents or _NOTHING, clocks)
         if contents is not None:
             journal.keep_in_mind(book._contents)
+        book._follow_wall_clock()
         return book
 
     @property
@@ -175,12 +182,8 @@ class Book:
         Restoring an original needs no entry: restores go on whatever the state of the journal.
         """
         left = self.left(target)
-        intents = [
-            Intent(option, baseline[option], value)
-            for option, value in sent
-            if baseline[option] != value and not (option in left and left[option].is_newest(value))
-        ]
-        if not intents:
+        intents = [Intent(option, baseline[option], value) for option, value in sent if baseline[option] != value]
+        if all(intent.option in left and left[intent.option].is_newest(intent.value) for intent in intents):
             return
         # A task of its own: what SQLite has begun cannot be cancelled, and memory must then match the file.
         writing = asyncio.create_task(self._write_intents(target, path, session, intents), name="journal")
@@ -260,11 +263,23 @@ class Book:
 
     async def pin(self, override: Override) -> Pinned:
         """Pin an option; raises JournalError."""
-        await (await self._writable()).add_override(override)
-        pinned = Pinned(override, self._ends(override))
-        self._overrides.pop(_key(override), None)  # the newest one goes last
-        self._overrides[_key(override)] = pinned
+        journal = await self._writable()
+        key, pinned = _key(override), Pinned(override, self._ends(override))
+        await journal.add_override(override)
+        self._overrides.pop(key, None)  # the newest one goes last
+        self._overrides[key] = pinned
+        if self._is_waiting("override", *key):
+            await self._write_again(override)
         return pinned
+
+    async def _write_again(self, override: Override) -> None:
+        """Write a pin behind what is still to be written of an older one, which has expired or was removed meanwhile.
+
+        It is in force, so that a journal that cannot be written any more is no error: it is retried.
+        """
+        self._put_override(override)
+        with contextlib.suppress(JournalError):
+            await self._writable()
 
     def unpin(self, target: str | None, option: str, column_family: str | None) -> bool:
         """Remove an override; returns whether there was one. Written in the background: a restore never waits."""
@@ -286,7 +301,27 @@ class Book:
         ]
         for override in due:
             self.unpin(*_key(override))
+        self._follow_wall_clock()
         return tuple(due)
+
+    def _follow_wall_clock(self) -> None:
+        """Enter the overrides as set now, with the time that is left, if somebody has set the wall clock.
+
+        Otherwise, after it was set back, each restart would give them their whole time again.
+        """
+        wall_s, monotonic_s = self._clocks.wall(), self._clocks.monotonic()
+        for key, pinned in self._overrides.items():
+            override, ends_s = pinned.override, pinned.ends_monotonic_s
+            if ends_s is None or override.expires_unix_s is None:
+                continue
+            ends_unix_s = wall_s + ends_s - monotonic_s
+            if abs(override.expires_unix_s - ends_unix_s) > _WALL_CLOCK_OFF_S:
+                anew = replace(override, unix_s=wall_s, expires_unix_s=ends_unix_s)
+                self._overrides[key] = replace(pinned, override=anew)
+                self._put_override(anew)
+
+    def _put_override(self, override: Override) -> None:
+        self._later(("override", *_key(override)), lambda journal: journal.add_override(override))
 
     def remaining_s(self, pinned: Pinned) -> float | None:
         """Return in how many seconds an override expires; None if it does not."""
@@ -305,11 +340,20 @@ class Book:
         """Whether a target is paused or to be restored; with None, whether any is."""
         return bool(self._pauses) if target is None else self.pause_of(target) is not None
 
+    def was_paused_since(self, target: str, entered: int) -> bool:
+        """Whether a target, or all, was paused or restored after `pauses_entered` was this.
+
+        A pause of what is restored counts, too, although it replaces nothing.
+        """
+        return max(self._last_pause.get(target, 0), self._last_pause.get(None, 0)) > entered
+
     def pause(self, pause: Pause) -> None:
         """Pause a target, or all, replacing each one's entry; in force at once, durable as soon as possible.
 
         A pause does not replace a restore, because pins act during a pause, and a restored target must stay restored.
         """
+        self.pauses_entered += 1
+        self._last_pause[pause.target] = self.pauses_entered
         if pause.state == "paused" and self._is_restored(pause.target):
             # All are restored but those that were resumed since: a pause of all is a pause of these.
             resumed = [known for known in self._pauses.values() if known.state == "resumed"]
@@ -335,7 +379,7 @@ class Book:
         if target is None:
             self._clear_pauses()
         elif None in self._pauses:
-            self.pause(Pause(target, path, "resumed", "resumed", who, self._clocks.wall()))
+            self._put_pause(Pause(target, path, "resumed", "resumed", who, self._clocks.wall()))
         elif self._pauses.pop(target, None) is not None:
             self._later(("pause", target), functools.partial(_resume, target))
         return was_paused
@@ -349,11 +393,14 @@ class Book:
 
     async def forget_target(self, target: str) -> None:
         """Forget a closed target's policy, pins, pause and decisions, not its originals; raises JournalError."""
+        pause = self._pauses.get(target)
         await (await self._writable()).forget(target)
         self._policies.pop(target, None)
-        self._pauses.pop(target, None)
+        # A pause that was entered meanwhile stays, and may have been deleted from the file.
+        if (entered := self._pauses.pop(target, None)) is not None and entered is not pause:
+            self._put_pause(entered)
         for key in [key for key in self._overrides if key[0] == target]:
-            del self._overrides[key]
+            self.unpin(*key)  # also from the file, where a pin may have been written anew meanwhile
 
     # -- the audit trail
 
@@ -406,10 +453,17 @@ class Book:
         return self._journal
 
     async def _write_intents(self, target: str, path: str, session: str, intents: Sequence[Intent]) -> None:
-        journal = await self._writable()
-        known = await journal.intend(target, intents, path=path, session=session, unix_s=self._clocks.wall())
-        # At once, because a repaired file is written from this memory.
-        self._tuned[target] = {tuned.option_name: tuned for tuned in known}
+        while True:
+            journal = await self._writable()
+            known = await journal.intend(target, intents, path=path, session=session, unix_s=self._clocks.wall())
+            written = {tuned.option_name: tuned for tuned in known}
+            # What was forgotten or taken over meanwhile is so in memory, and in the file only after these intents.
+            touched = {option for option in written if self._is_waiting("tuned", target, option)}
+            now = {option: tuned for option, tuned in self.left(target).items() if option in touched}
+            # At once, because a repaired file is written from this memory.
+            self._tuned[target] = {option: tuned for option, tuned in written.items() if option not in touched} | now
+            if not touched:
+                return
 
     def _answered(self, writing: asyncio.Task[None]) -> None:
         self._overdue.discard(writing)
@@ -439,6 +493,9 @@ class Book:
         for target in self._pauses.keys() - but:
             del self._pauses[target]
             self._later(("pause", target), functools.partial(_resume, target))
+
+    def _is_waiting(self, *about: object) -> bool:
+        return self._late is not None and about in self._late
 
     def _later(self, about: tuple[object, ...], write: Write) -> None:
         if self._late is not None:

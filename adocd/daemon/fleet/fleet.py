@@ -34,8 +34,10 @@ _DISCOVERY_PERIOD_S = 0.5
 _AT_ONCE = 8
 #: A target closed for this long is not listed any more; what the book keeps of it is in force when it opens again.
 _FORGET_AFTER_S = 3600.0
-#: The name under which a target is paused if this version does not know its journaled policy.
-NOT_UNDERSTOOD = "adocd"
+#: The name under which a target is paused if this version does not know its journaled policy; no user's has a space.
+_ITSELF = "adocd itself"
+#: What a journal of an earlier version has instead, which may be a user's name, and how the reason ends there, too.
+_ITSELF_BEFORE, _REMEDY = "adocd", "; set or reset the policy"
 
 
 class Fleet:
@@ -172,10 +174,10 @@ class Fleet:
                 registry.create(policy)
         except (PolicyNotUnderstood, registry.PolicyError) as error:
             _log.error("%s: %s; nothing is changed until the policy is set or reset", path, error)
-            reason = f"{error}; set or reset the policy"
+            reason = f"{error}{_REMEDY}"
             if self._book.pause_of(target_id) is None:
                 now_s = self._settings.wall_clock()
-                self._book.pause(Pause(target_id, path, "paused", reason, NOT_UNDERSTOOD, now_s))
+                self._book.pause(Pause(target_id, path, "paused", reason, _ITSELF, now_s))
             return Policy(registry.WATCHING)
         if policy is not None:
             _log.info("%s: the policy is %s, as an operator has set it", path, policy.controller)
@@ -272,6 +274,13 @@ class Fleet:
         self._listed.pop(socket, None)
         if (known := self._agents.pop(socket, None)) is not None:
             await known.close()
+
+
+def is_for_unknown_policy(pause: Pause | None) -> bool:
+    """Whether this is a pause by adocd itself, because this version does not know a policy in the journal."""
+    if pause is None:
+        return False
+    return pause.who == _ITSELF or (pause.who == _ITSELF_BEFORE and pause.reason.endswith(_REMEDY))
 
 
 def _remove_dead(socket: Path) -> None:

@@ -16,7 +16,7 @@ from adocd.daemon.change.planner import restorable
 from adocd.daemon.control.log_context import about
 from adocd.daemon.control.status import Status
 from adocd.daemon.control.target_loop import TargetLoop
-from adocd.daemon.fleet.fleet import NOT_UNDERSTOOD, Fleet
+from adocd.daemon.fleet.fleet import Fleet, is_for_unknown_policy
 from adocd.model import units
 from adocd.model.capabilities import ONLY_OBSERVED
 from adocd.model.in_words import duration, named, pinned
@@ -77,19 +77,22 @@ class Operators:
 
     # -- policies
 
-    async def set_policy(self, loop: TargetLoop, policy: Policy, who: str) -> None:
-        """Set a target's policy permanently, which also ends a pause.
+    async def set_policy(self, loop: TargetLoop, policy: Policy, who: str, asked: int | None = None) -> None:
+        """Set a target's policy permanently, which also ends a pause, but none that was entered after it was asked for.
 
+        `asked`: `Book.pauses_entered` of that moment; None: now.
         Raises registry.PolicyError when it is invalid, CannotDo when it cannot work on this target.
         """
         self.check_policy(loop, policy)
+        asked = self._book.pauses_entered if asked is None else asked
         try:
             await self._book.set_policy(loop.id, loop.path, policy, who)
         except JournalError as error:
             raise CannotDo(f"the policy would be lost in a restart of the daemon: {error}") from None
         self._note("set-policy", loop, who, f"{who} set the policy to {in_words(policy)}")
         await loop.set_policy(policy)
-        self._book.resume(loop.id, loop.path, who)
+        if not self._book.was_paused_since(loop.id, asked):
+            self._book.resume(loop.id, loop.path, who)
 
     def check_policy(self, loop: TargetLoop, policy: Policy) -> None:
         """Check whether a policy could be set; raises the errors of `set_policy` that can be known beforehand."""
@@ -109,9 +112,8 @@ class Operators:
         policy = self._fleet.policy_for(loop.id, loop.path)
         self._note("reset-policy", loop, who, f"{who} left the policy to the configuration: {in_words(policy)}")
         await loop.set_policy(policy)
-        pause = self._book.pause_of(loop.id)
-        if pause is not None and pause.who == NOT_UNDERSTOOD:
-            self._book.resume(loop.id, loop.path, NOT_UNDERSTOOD)
+        if is_for_unknown_policy(self._book.pause_of(loop.id)):
+            self._book.resume(loop.id, loop.path, who)
         return was_set
 
     # -- overrides

@@ -11,7 +11,7 @@ from adocd.daemon.book.journal.errors import JournalError
 from adocd.daemon.book.journal.records import What
 from adocd.daemon.control.log_context import about
 from adocd.daemon.control.target_loop import TargetLoop
-from adocd.daemon.fleet.fleet import NOT_UNDERSTOOD, Fleet
+from adocd.daemon.fleet.fleet import Fleet, is_for_unknown_policy
 from adocd.daemon.fleet.operators import CannotDo, Operators, in_words
 from adocd.model.labels import labels_of
 from adocd.model.nearest import instead
@@ -49,9 +49,15 @@ class Several:
         self._book = book
         self._operators = operators
 
-    async def set_policy(self, selector: Selector, policy: Policy, who: str) -> DoneToSeveral:
+    @property
+    def pauses_entered(self) -> int:
+        """See Book.pauses_entered."""
+        return self._book.pauses_entered
+
+    async def set_policy(self, selector: Selector, policy: Policy, who: str, asked: int | None = None) -> DoneToSeveral:
         """Set their policy permanently, which also ends their pauses; those that it cannot work on keep their own.
 
+        A pause that was entered after it was asked for stays (see Operators.set_policy).
         Raises registry.PolicyError when it is invalid, NoneMatch, and CannotDo if it cannot be made durable.
         """
         registry.create(policy)
@@ -63,13 +69,14 @@ class Several:
             except CannotDo as error:
                 failed[loop.id] = str(error)
         accepted = [loop for loop in meant if loop.id not in failed]
+        asked = self._book.pauses_entered if asked is None else asked
         try:
             await self._book.set_policies({loop.id: loop.path for loop in accepted}, policy, who)
         except JournalError as error:
             raise CannotDo(f"the policy would be lost in a restart of the daemon: {error}") from None
         # Before anything can hang or be killed: the policy is in the journal, so it will be in force.
         self._note("set-policy", accepted, who, f"{who} set the policy to {in_words(policy)}")
-        await asyncio.gather(*(self._set_and_resume(loop, policy, who) for loop in accepted))
+        await asyncio.gather(*(self._set_and_resume(loop, policy, who, asked) for loop in accepted))
         return DoneToSeveral(_paths(accepted), failed, _paths(closed))
 
     async def reset_policy(self, selector: Selector, who: str) -> DoneToSeveral:
@@ -82,16 +89,14 @@ class Several:
         self._note("reset-policy", meant, who, f"{who} left the policy to the configuration")
         await asyncio.gather(*(loop.set_policy(self._fleet.policy_for(loop.id, loop.path)) for loop in meant))
         for loop in meant:
-            pause = self._book.pause_of(loop.id)
-            if pause is not None and pause.who == NOT_UNDERSTOOD:
-                self._book.resume(loop.id, loop.path, NOT_UNDERSTOOD)
+            if is_for_unknown_policy(self._book.pause_of(loop.id)):
+                self._book.resume(loop.id, loop.path, who)
         return DoneToSeveral(_paths(meant), {}, _paths(closed))
 
-    async def _set_and_resume(self, loop: TargetLoop, policy: Policy, who: str) -> None:
+    async def _set_and_resume(self, loop: TargetLoop, policy: Policy, who: str, asked: int) -> None:
         """One that hangs must not keep the others paused; who pauses it meanwhile is heard."""
-        pause = self._book.pause_of(loop.id)
         await loop.set_policy(policy)
-        if self._book.pause_of(loop.id) is pause:
+        if not self._book.was_paused_since(loop.id, asked):
             self._book.resume(loop.id, loop.path, who)
 
     def _meant(self, selector: Selector) -> tuple[list[TargetLoop], list[TargetLoop]]:

@@ -7,8 +7,20 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+from fastapi import FastAPI, Response
+from fastapi.routing import APIRoute
+
+from adocd.api.rest import policies, policy
+from adocd.api.rest.views import PolicyView
+from adocd.daemon.control.target_loop import TargetLoop
+from adocd.daemon.fleet.fleet import Fleet
+from adocd.daemon.fleet.several import Several
 from adocd.targets.http import UnixHttpConnection
 from tests.api.harness import Service, with_service
+from tests.daemon.book.slow import turns
+from tests.daemon.fleet.test_fleet import books, operators
+from tests.daemon.fleet.test_operators import with_database
 from tests.support.fake_database import FakeDatabase
 
 MIB = 1 << 20
@@ -125,14 +137,36 @@ def test_half_a_character_is_refused(tmp_path: Path) -> None:
     """JSON can have it, and neither an answer nor a journal in UTF-8."""
 
     async def body(service: Service) -> None:
-        for policy in (
+        for wrong in (
             {"controller": "\ud800"},
             {"controller": "adoc", "parameters": {"\ud800": 1}},
             {"controller": "adoc", "parameters": {"threads_max": "\ud800"}},
             {"controller": "adoc", "\ud800": 1},
         ):
-            assert (await exchange(service, "PUT", policy))[0] == 422
-            status, answer = await service.call("POST", f"{service.target}/policy/difference", policy)
+            assert (await exchange(service, "PUT", wrong))[0] == 422
+            status, answer = await service.call("POST", f"{service.target}/policy/difference", wrong)
             assert status == 422 or (status == 200 and answer["refused"])
 
     with_service(tmp_path, FakeDatabase(path=tmp_path / "db"), body)
+
+
+@pytest.mark.parametrize("path", ["/v1/targets/{target}/policy", "/v1/policy"])
+def test_a_policy_that_waits_for_another_ends_no_pause_that_is_entered_meanwhile(tmp_path: Path, path: str) -> None:
+    async def body(fleet: Fleet, loop: TargetLoop) -> None:
+        app, turn = FastAPI(openapi_url=None, docs_url=None, redoc_url=None), asyncio.Lock()
+        policy.install(app, lambda _: loop, operators[fleet], turn)
+        policies.install(app, Several(fleet, books[fleet], operators[fleet]), turn)
+        (route,) = (
+            each for each in app.routes if isinstance(each, APIRoute) and (each.path, each.methods) == (path, {"PUT"})
+        )
+        arguments = {"response": Response(), "target": loop.id} if "target" in path else {"where": ["path=*"]}
+        async with turn:
+            setting = asyncio.ensure_future(
+                route.endpoint(policy=PolicyView(controller="fixed"), who="alice", **arguments)
+            )
+            await turns()
+            operators[fleet].pause(loop, "bob paused it", "bob")
+        await setting
+        assert books[fleet].pause_of(loop.id) is not None
+
+    with_database(tmp_path, body)

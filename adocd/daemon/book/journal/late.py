@@ -23,6 +23,10 @@ class LateWrites:
     def __len__(self) -> int:
         return len(self._waiting)
 
+    def __contains__(self, about: tuple[object, ...]) -> bool:
+        """Whether a write about this subject is pending, also if the journal has begun it."""
+        return about in self._waiting
+
     def add(self, about: tuple[object, ...], write: Write) -> None:
         """Write in the background, and retry at each `begin` until it succeeds."""
         self._waiting.pop(about, None)
