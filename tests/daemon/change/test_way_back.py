@@ -1,0 +1,215 @@
+"""The planner's way back from everything that is ours, which the agent executes when nobody watches."""
+
+from __future__ import annotations
+
+import pytest
+
+from adocd.daemon.change import planner
+from adocd.model.change import ColumnFamilyChange, RestoreStep
+from adocd.model.knob import MIB
+from adocd.model.options import OPTIONS, OUT_OF_THE_WAY
+from adocd.model.values import OptionName, flat
+from tests.builders import GIB
+from tests.daemon.change.planned import OFF, ON, plan, waits
+from tests.daemon.change.rocksdb_model import (
+    HARD,
+    IMMUTABLE_MEMTABLES,
+    L0_FILES,
+    MEMTABLES,
+    PENDING_BYTES,
+    SLOWDOWN,
+    SOFT,
+    STOP,
+    SWITCH,
+    TRIGGER,
+    RocksDB,
+    database,
+    defaults,
+    family,
+    opened,
+)
+
+JOBS = database(max_background_jobs=4)
+BATCH = family(write_buffer_size=128 * MIB, target_file_size_base=128 * MIB)
+AWAY = str(OUT_OF_THE_WAY)
+
+
+def test_the_way_back_from_no_compaction_is_staged_whatever_there_is_now() -> None:
+    """Nobody knows what there will be when it is walked."""
+    found = plan(OFF)
+    assert found.changes == (ColumnFamilyChange("default", {SWITCH: "true"}),)
+    assert found.restore == (
+        RestoreStep(ColumnFamilyChange("default", {SWITCH: "false", HARD: "0", STOP: AWAY})),
+        waits(STOP, "36", L0_FILES, 28),
+        waits(HARD, str(256 * GIB), PENDING_BYTES, 256 * GIB),
+    )
+
+
+def test_the_way_back_while_compaction_returns() -> None:
+    going_on = opened({STOP: AWAY, HARD: 0}, l0=50)
+    ours = family({SWITCH: 0, STOP: 0, HARD: 0}).keys()
+    assert plan(BATCH, going_on, ours=ours).restore[1:] == (
+        waits(STOP, "36", L0_FILES, 28),
+        waits(HARD, str(256 * GIB), PENDING_BYTES, 256 * GIB),
+    )
+
+
+def test_a_host_that_had_compaction_off_has_it_off_again() -> None:
+    host = defaults() | OFF
+    found = plan(ON, RocksDB(host), host)
+    assert found.restore == (RestoreStep(ColumnFamilyChange("default", {SWITCH: "true"})),)
+
+
+def test_a_larger_base_level_comes_back_when_level_0_is_merged() -> None:
+    base = "max_bytes_for_level_base"
+    found = plan(family({base: 16 * GIB}))
+    assert found.restore == (waits(base, str(256 * MIB), L0_FILES, below=20),)
+    # The daemon's own way back waits for the same where the trigger was raised too, which leaves level 0 to one merge.
+    ours = family({base: 0, TRIGGER: 0}).keys()
+    large = opened({base: 16 * GIB, TRIGGER: 6}, l0=20)
+    back = plan(family({base: 256 * MIB}), large, defaults(), ours)
+    assert back.changes == ()
+    assert back.held == (f"{base} of default goes to {256 * MIB} when level 0, now 20 files, has less than 20",)
+    merged = opened({base: 16 * GIB, TRIGGER: 6}, l0=19)
+    assert plan(family({base: 256 * MIB}), merged, defaults(), ours).sent == family({base: 256 * MIB})
+    # One that was made smaller is no reason to wait.
+    smaller = plan(family({base: 64 * MIB}))
+    assert smaller.restore == (RestoreStep(ColumnFamilyChange("default", {base: str(256 * MIB)})),)
+
+
+def test_a_base_level_comes_back_at_once_where_level_0_is_merged_all_the_time() -> None:
+    """SILK holds the base alone: a load that keeps level 0 full must not make the hold last as long as itself."""
+    base = "max_bytes_for_level_base"
+    held = opened({base: 1 << 44}, l0=127)
+    found = plan(family({base: 256 * MIB}), held, defaults(), family({base: 0}).keys())
+    assert found.sent == family({base: 256 * MIB})
+    assert found.held == ()
+
+
+def test_a_trigger_is_not_held_above_a_slowdown_that_comes_down_in_the_same_change() -> None:
+    base = "max_bytes_for_level_base"
+    raised = opened({base: 16 * GIB, TRIGGER: 8}, l0=10)
+    back = plan(
+        family({base: 256 * MIB, TRIGGER: 4, SLOWDOWN: 6}), raised, defaults(), family({base: 0, TRIGGER: 0}).keys()
+    )
+    assert family({TRIGGER: 4, SLOWDOWN: 6}).items() <= back.sent.items()
+
+
+def test_a_raised_trigger_comes_back_with_the_base_level_once_few_files_are_left() -> None:
+    """At the original trigger of 4, five files that a large merge left behind would be merged with all of level 1."""
+    base = "max_bytes_for_level_base"
+    raised, originals = family({base: 16 * GIB, TRIGGER: 100, SLOWDOWN: 120}), family({base: 256 * MIB, TRIGGER: 4})
+    found = plan(raised)
+    assert found.restore == (
+        RestoreStep(ColumnFamilyChange("default", {SLOWDOWN: "20", TRIGGER: "8"})),
+        waits(base, str(256 * MIB), L0_FILES, below=20),
+        waits(TRIGGER, "4", L0_FILES, below=8),
+    )
+    # The daemon's own way back has the same two steps.
+    large = opened({base: 16 * GIB, TRIGGER: 100}, l0=87)
+    back = plan(originals, large, defaults(), originals.keys())
+    assert back.sent == family({TRIGGER: 8})
+    assert back.held == (
+        f"{TRIGGER} of default goes to 4 when level 0, now 87 files, has less than 8",
+        f"{base} of default goes to {256 * MIB} when level 0, now 87 files, has less than 20",
+    )
+    large.apply(back.changes[0])
+    large.l0["default"] = 19
+    again = plan(originals, large, defaults(), originals.keys())
+    assert again.sent == family({base: 256 * MIB}), "a load that goes on must not keep the base level"
+    assert again.held == (f"{TRIGGER} of default goes to 4 when level 0, now 19 files, has less than 8",)
+    few = opened({base: 16 * GIB, TRIGGER: 8}, l0=7)
+    assert plan(originals, few, defaults(), originals.keys()).sent == originals
+    large.apply(again.changes[0])
+    assert plan(originals, large, defaults(), originals.keys()).sent == family({TRIGGER: 4}), (
+        "nothing is left to wait for"
+    )
+    # A trigger that was not raised so far comes back at once, and the base level as it would alone.
+    low = plan(family({base: 16 * GIB, TRIGGER: 6}))
+    assert low.restore[0] == RestoreStep(ColumnFamilyChange("default", {TRIGGER: "4"}))
+    assert low.restore[1] == waits(base, str(256 * MIB), L0_FILES, below=20)
+
+
+def test_where_the_slowdown_is_off_the_base_level_waits_for_few_files() -> None:
+    """-1 switches it off: no number of files is below that."""
+    base = "max_bytes_for_level_base"
+    owners = defaults() | family({SLOWDOWN: -1})
+    raised, originals = family({base: 16 * GIB, TRIGGER: 100}), family({base: 256 * MIB, TRIGGER: 4})
+    assert plan(raised, opened({SLOWDOWN: -1}), owners).restore == (
+        RestoreStep(ColumnFamilyChange("default", {TRIGGER: "8"})),
+        waits(base, str(256 * MIB), L0_FILES, below=8),
+        waits(TRIGGER, "4", L0_FILES, below=8),
+    )
+    large = opened({base: 16 * GIB, TRIGGER: 100, SLOWDOWN: -1}, l0=87)
+    back = plan(originals, large, owners, originals.keys())
+    assert back.sent == family({TRIGGER: 8})
+    assert [sentence.rpartition(" ")[2] for sentence in back.held] == ["8", "8"]
+
+
+def test_what_goes_below_its_original_and_may_still_be_above_goes_up_first() -> None:
+    """Its neighbour goes back at once: slowdown 20 over a stop of 10 would be out of order until level 0 is small."""
+    now = opened({STOP: 100})
+    found = plan(family({TRIGGER: 2, SLOWDOWN: 5, STOP: 10}), now, ours=family({STOP: 0}).keys())
+    assert found.sent == family({TRIGGER: 2, SLOWDOWN: 5, STOP: 10})
+    back = {TRIGGER: "4", SLOWDOWN: "20", STOP: "100"}
+    assert found.restore == (
+        RestoreStep(ColumnFamilyChange("default", back)),
+        waits(STOP, "36", L0_FILES, 28),
+    )
+
+
+def test_a_hard_limit_that_may_be_above_or_below_is_taken_away_first() -> None:
+    now = opened({SOFT: GIB, HARD: 2 * GIB})
+    found = plan(family({SOFT: 0, HARD: 0}), now, ours=family({SOFT: 0, HARD: 0}).keys())
+    assert found.restore == (
+        RestoreStep(ColumnFamilyChange("default", {SOFT: str(64 * GIB), HARD: "0"})),
+        waits(HARD, str(256 * GIB), PENDING_BYTES, 256 * GIB),
+    )
+
+
+_LIVE = [option for option in defaults() if (facts := OPTIONS.get(option.option)) is None or facts.live]
+
+
+def test_the_model_has_all_live_options_of_the_catalogue() -> None:
+    assert {option.option for option in _LIVE} >= {name for name, facts in OPTIONS.items() if facts.live}
+
+
+@pytest.mark.parametrize("option", _LIVE, ids=str)
+def test_there_is_a_way_back_from_every_option(option: OptionName) -> None:
+    now = opened()
+    now.values |= {option: "true" if option.option == SWITCH else "7"}
+    found = planner.plan({}, now.sample(), defaults(), {option})
+    for step in found.restore:
+        now.apply(step.change)
+    assert now.values[option] == planner.restorable(option, defaults()[option])
+
+
+def test_what_is_ours_is_in_the_way_back_whatever_is_sent() -> None:
+    left = opened(write_buffer_size=256 * MIB)
+    found = plan(JOBS, left, ours=family(write_buffer_size=0).keys())
+    assert {step.change.scope for step in found.restore} == {"column_family", "database"}
+    assert found.restore[0].change.wanted() == {"write_buffer_size": str(64 * MIB)}
+
+
+def test_a_family_that_has_gone_needs_no_way_back() -> None:
+    assert planner.way_back(defaults(), family({STOP: 0}, of="gone").keys(), flat(opened().sample().options), {}) == ()
+
+
+def test_what_is_sent_again_is_in_the_way_back_though_it_is_the_original() -> None:
+    """An agent takes no change without a way back from it (agents/admin-api.yaml, `plan_incomplete`)."""
+    now = opened().sample()
+    repeated = planner.again(family(level0_stop_writes_trigger=36), now, defaults(), frozenset())
+    assert repeated.repeat
+    assert {option for step in repeated.restore for option in step.change.sets()} == repeated.sent.keys()
+
+
+def test_a_restore_lowers_the_number_of_memtables_when_fewer_wait() -> None:
+    raised = family(max_write_buffer_number=6, write_buffer_size=128 * MIB)
+    assert plan(raised).restore == (
+        RestoreStep(ColumnFamilyChange("default", {"write_buffer_size": str(64 * MIB)})),
+        waits(MEMTABLES, "2", IMMUTABLE_MEMTABLES, 2),
+    )
+    lowered = plan(
+        family(max_write_buffer_number=2), opened(max_write_buffer_number=6), defaults() | family({MEMTABLES: 6})
+    )
+    assert lowered.restore == (RestoreStep(ColumnFamilyChange("default", {MEMTABLES: "6"})),)
