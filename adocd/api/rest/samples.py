@@ -27,6 +27,7 @@ _SAMPLE: TypeAdapter[ShownSample] = TypeAdapter(ShownSample)
 
 def install(app: FastAPI, find: Callable[[str], TargetLoop]) -> None:
     """Add the route."""
+    turn = asyncio.Lock()
 
     @app.get(
         "/v1/targets/{target}/samples",
@@ -43,12 +44,13 @@ def install(app: FastAPI, find: Callable[[str], TargetLoop]) -> None:
 
         Options and events are only in the target's last sample.
         """
-        # One at a time, so that the control loop has its turn between two: no number of readers delays it by more.
         shown, size = [], 0
         for sample in find(target).remembered.samples.newer(after, limit):
-            shown.append(_SAMPLE.dump_json(sample))
+            # One sample of one reader at a time, and then it is the control loop's turn, however many read.
+            async with turn:
+                shown.append(_SAMPLE.dump_json(sample))
+                await asyncio.sleep(0)
             size += len(shown[-1])
             if size >= _ANSWER_BYTES:
                 break
-            await asyncio.sleep(0)
         return Response(b'{"samples":[' + b",".join(shown) + b"]}", media_type="application/json")

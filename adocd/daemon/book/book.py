@@ -305,9 +305,10 @@ class Book:
         return tuple(due)
 
     def _follow_wall_clock(self) -> None:
-        """Enter the overrides as set now, with the time that is left, if somebody has set the wall clock.
+        """Enter when the overrides expire anew if somebody has set the wall clock, or the machine was suspended.
 
-        Otherwise, after it was set back, each restart would give them their whole time again.
+        Otherwise, after it was set back, each restart would give them their whole time again. One that was entered in
+        what is now the future counts as entered now.
         """
         wall_s, monotonic_s = self._clocks.wall(), self._clocks.monotonic()
         for key, pinned in self._overrides.items():
@@ -316,7 +317,7 @@ class Book:
                 continue
             ends_unix_s = wall_s + ends_s - monotonic_s
             if abs(override.expires_unix_s - ends_unix_s) > _WALL_CLOCK_OFF_S:
-                anew = replace(override, unix_s=wall_s, expires_unix_s=ends_unix_s)
+                anew = replace(override, unix_s=min(override.unix_s, wall_s), expires_unix_s=ends_unix_s)
                 self._overrides[key] = replace(pinned, override=anew)
                 self._put_override(anew)
 

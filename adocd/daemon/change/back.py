@@ -41,18 +41,23 @@ class RestoreResult:
 
 
 async def restore(
-    target: Target, left: Mapping[OptionName, Left] | None, patience_s: float = PATIENCE_S
+    target: Target,
+    left: Mapping[OptionName, Left] | None,
+    patience_s: float = PATIENCE_S,
+    *,
+    awaits_conditions: bool = False,
 ) -> RestoreResult:
     """Revoke the lease, and compare the values with their originals once the restore has ended.
 
     `left` holds the options that the journal lists as changed, None without a journal. Waits at most
-    `patience_s` for the end and two seconds for the values, and not at all for a restore that waits for a condition.
+    `patience_s` for the end and two seconds for the values, and not at all for a restore that waits for a condition,
+    unless `awaits_conditions`.
     Raises TargetError when the lease cannot be revoked.
     """
     begun = await target.revoke_lease()
     try:
         originals = flat((await target.detail()).originals)
-        seen, has_ended = await _ended(target, patience_s)
+        seen, has_ended = await _ended(target, patience_s, awaits_conditions=awaits_conditions)
     except TargetError:
         return RestoreResult(begun, None)
     return RestoreResult(seen.restore, unlike(flat(seen.options), originals, left) if has_ended else None)
@@ -76,7 +81,7 @@ def unlike(current: Values, opened_with: Values, left: Mapping[OptionName, Left]
     return tuple(found)
 
 
-async def _ended(target: Target, patience_s: float) -> tuple[Snapshot, bool]:
+async def _ended(target: Target, patience_s: float, *, awaits_conditions: bool) -> tuple[Snapshot, bool]:
     """Take snapshots until one was collected after the restore ended; returns the last one and whether it was."""
     clock = asyncio.get_running_loop().time
     deadline_s = clock() + patience_s
@@ -85,13 +90,14 @@ async def _ended(target: Target, patience_s: float) -> tuple[Snapshot, bool]:
         asked_s = clock()
         seen = await target.snapshot(None)
         now_s = clock()
-        if seen.restore.state == "running" or seen.change_in_flight:
+        waits = seen.restore.state == "waiting"
+        if waits or seen.restore.state == "running" or seen.change_in_flight:
             ended_s = None
         elif ended_s is None:
             ended_s = now_s
             deadline_s = now_s + PATIENCE_S  # one that ended at the last moment is compared, too
         elif asked_s - seen.age_s - seen.collect_s > ended_s:
             return seen, True
-        if seen.restore.state == "waiting" or now_s > deadline_s:
+        if (waits and not awaits_conditions) or now_s > deadline_s:
             return seen, False
         await asyncio.sleep(_LOOK_AGAIN_S)

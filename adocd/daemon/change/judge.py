@@ -79,13 +79,17 @@ class Judge:
         for sample in samples if self._judge_s else ():
             self.observe(sample)
 
-    def verdict(self, sample: Sample) -> Decision | None:
-        """Return the decision that takes back what made things worse, until it is back; None without one."""
+    def verdict(self, sample: Sample, *, law_decides: bool = False) -> Decision | None:
+        """Return the decision that takes back what made things worse, until it is back; None without one.
+
+        It takes the place of the law's. Where `law_decides`, a repetition leaves it that for the length of a trial.
+        """
         if self._harm is not None:
             self._condemn(*self._harm, sample)
             self._harm = None
         self._back = {key: value for key, value in _still(self._back, sample).items() if self._does_rest(key, sample)}
-        if not self._back or sample.monotonic_s < self._next_s:
+        due_s = self._next_s + (self._judge_s if law_decides else 0.0)
+        if not self._back or sample.monotonic_s < due_s:
             return None
         self._next_s = sample.monotonic_s + _AGAIN_S
         back = tuple(Setting(knob, value, family) for (knob, family), value in self._back.items())
@@ -147,7 +151,7 @@ class Judge:
             rests = {key: until_s for key, until_s in self._rests.items() if now_s < until_s}
             self._rests = rests | dict.fromkeys(trial.before, now_s + self._rest_s)
             self._back |= back
-            self._worse, self._next_s = worse, now_s
+            self._worse, self._next_s = worse, -math.inf
 
     @property
     def _rest_s(self) -> float:

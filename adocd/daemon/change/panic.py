@@ -12,7 +12,8 @@ from adocd.targets.names import named
 from adocd.targets.run_dir import agent_sockets
 
 #: Longest wait for a restore by an agent that is to leave: it must stay until the restore has ended. A SetOptions call
-#: writes and syncs the OPTIONS file, which can take seconds while others keep the device busy.
+#: writes and syncs the OPTIONS file, which can take seconds while others keep the device busy, and memtables may wait
+#: for their flush.
 _LEAVING_PATIENCE_S = 10.0
 
 
@@ -44,13 +45,13 @@ async def restore_without_daemon(run_dir: Path, target: str | None) -> PanicResu
 async def restore_to_leave(socket: Path) -> PanicResult:
     """Revoke every lease of one agent, which is then to be detached; waits longer for the restores than others do."""
     result = PanicResult()
-    if unheard := await _restore_all_of(Agent(socket), None, result, _LEAVING_PATIENCE_S):
+    if unheard := await _restore_all_of(Agent(socket), None, result, leaves=True):
         result.failed.update([unheard])
     return result
 
 
 async def _restore_all_of(
-    agent: Agent, name: str | None, result: PanicResult, patience_s: float = PATIENCE_S
+    agent: Agent, name: str | None, result: PanicResult, *, leaves: bool = False
 ) -> tuple[str, str] | None:
     """Restore what is meant; return the agent's socket and the reason if it does not answer."""
     try:
@@ -58,7 +59,7 @@ async def _restore_all_of(
         databases = await agent.databases()
         meant = databases if name is None else named(name, databases, lambda d: (d.id, d.path))
         # At once: in a stall each may take a while, and a process can have hundreds.
-        await asyncio.gather(*(_restore(agent, database, result, patience_s) for database in meant))
+        await asyncio.gather(*(_restore(agent, database, result, leaves=leaves) for database in meant))
     except Dead:
         pass  # its process was killed: nothing is left there to restore
     except TargetError as error:
@@ -68,10 +69,11 @@ async def _restore_all_of(
     return None
 
 
-async def _restore(agent: Agent, database: Database, result: PanicResult, patience_s: float) -> None:
+async def _restore(agent: Agent, database: Database, result: PanicResult, *, leaves: bool) -> None:
     target = agent.target(database)
     try:
-        restored = await restore(target, None, patience_s)
+        patience_s = _LEAVING_PATIENCE_S if leaves else PATIENCE_S
+        restored = await restore(target, None, patience_s, awaits_conditions=leaves)
         result.restored[database.id] = asdict(restored.restore)
         if restored.unlike is not None:
             result.unlike[database.id] = [asdict(option) for option in restored.unlike]

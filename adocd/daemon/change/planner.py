@@ -131,10 +131,12 @@ def way_back(baseline: Values, ours: Set[OptionName], current: Values, sent: Val
     """
     back = {option: restorable(option, baseline[option]) for option in ours if option in baseline}
     later: list[RestoreStep] = []
+    last: list[RestoreStep] = []  # in a flood memtables wait all the time, and the agent takes one step after the other
     for family in sorted({option.name or "" for option in back if option.scope == "column_family"}):
         later += _postpone(family, back, baseline, (current, sent))
+        last += _postpone_memtables(family, back, baseline, (current, sent))
     at_once = sorted(_calls(back), key=lambda change: change.scope not in ("thread_pool", "rate_limiter"))
-    return tuple(RestoreStep(change) for change in at_once) + tuple(later)
+    return tuple(RestoreStep(change) for change in at_once) + tuple(later + last)
 
 
 def restorable(option: OptionName, value: str) -> str:
@@ -302,10 +304,6 @@ def _postpone(
     if baseline.get(hard, _OFF) != _OFF and (may_be_off or _may_exceed(hard, back, baseline, reached)):
         later.append(_when(family, _PENDING_BYTES, int(baseline[hard]), HARD, baseline[hard]))
         _raise(hard, back, baseline, reached, _OFF if may_be_off else None)
-    number = of_family(family, _MEMTABLES)
-    if _may_exceed(number, back, baseline, reached):
-        later.append(_when(family, _IMMUTABLE_MEMTABLES, int(baseline[number]), _MEMTABLES, baseline[number]))
-        _raise(number, back, baseline, reached, None)
     base = of_family(family, BASE)
     if {base, slowdown} <= baseline.keys() and _may_exceed(base, back, baseline, reached):
         trigger = of_family(family, TRIGGER)
@@ -316,6 +314,21 @@ def _postpone(
             later.append(_when(family, _L0_FILES, few, TRIGGER, back[trigger]))
             back[trigger] = str(few)
     return later
+
+
+def _postpone_memtables(
+    family: str, back: dict[OptionName, str], baseline: Values, reached: tuple[Values, Values]
+) -> list[RestoreStep]:
+    """Let the number of memtables come down when fewer wait, and with it a size that may have to grow."""
+    number, size = (of_family(family, option) for option in (_MEMTABLES, _MEMTABLE_SIZE))
+    if not _may_exceed(number, back, baseline, reached):
+        return []
+    options = {_MEMTABLES: baseline[number]}
+    if size in back and any(_height(size, values) < _height(size, baseline) for values in reached):
+        options[_MEMTABLE_SIZE] = back.pop(size)
+    _raise(number, back, baseline, reached, None)
+    when = Below(family, _IMMUTABLE_MEMTABLES, int(baseline[number]))
+    return [RestoreStep(ColumnFamilyChange(family, options), when)]
 
 
 def _widens(wanted: Values, current: Values) -> bool:

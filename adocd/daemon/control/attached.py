@@ -11,11 +11,12 @@ from adocd.daemon.book.journal.records import Pause
 from adocd.daemon.change import back
 from adocd.daemon.change.guards.guard import Note
 from adocd.daemon.change.guards.memory import worst_case_bytes
+from adocd.daemon.change.guards.shared import is_shared
 from adocd.daemon.change.reach import out_of_reach, without_ours
 from adocd.daemon.control.cycle import Cycle, CycleView
 from adocd.daemon.control.loop_settings import LoopSettings
 from adocd.daemon.control.mandate import pins_of
-from adocd.daemon.control.neighbours import HostProcess
+from adocd.daemon.control.neighbours import HostProcess, Share
 from adocd.daemon.control.session import Session
 from adocd.daemon.control.sharing import needs_of
 from adocd.daemon.control.silence import Silence, may_be_stalled
@@ -76,6 +77,9 @@ class Attached:
         self._audit = Audit(book, settings.events, settings.wall_clock)
         #: When a cycle last completed. A loop that sees nothing, or always fails, stops renewing and loses its lease.
         self._acted_s = settings.clock()
+        if any(is_shared(option) for option in book.left(target_id)):
+            # Until our first sample tells: a neighbour's first cycle may come before ours.
+            settings.neighbours.put(target_id, Share(path, self.process, memtables_bytes=0, turns_shared=True))
 
     # -- requests from operators and the fleet
 

@@ -156,7 +156,7 @@ class Cycle:
         asked = await session.law.step(view.snapshot, session.ledger.originals, session.made, view.sample)
         session.steering.release(session.law.given_up, view.sample)
         sample = replace(view.sample, originals=session.ledger.originals)
-        if (back := session.law.judge.verdict(sample)) is not None:
+        if (back := session.law.judge.verdict(sample, law_decides=asked is not None)) is not None:
             asked = back, sample
         return asked if self._book.pause_of(self._id) is None else None
 
@@ -188,7 +188,7 @@ class Cycle:
     def _left_shared(self, sample: Sample) -> bool:
         """Whether a pool or the limiter still has what an earlier lease set: to a neighbour, that is no original."""
         left = self._book.left(self._id)
-        return any(is_shared(o) and sample.values.get(o, known.original) != known.original for o, known in left.items())
+        return any(is_shared(o) and known.is_ours(sample.values.get(o, known.original)) for o, known in left.items())
 
     # -- remember
 

@@ -126,7 +126,8 @@ class TargetLoop:
     async def with_recent_events(self) -> Snapshot | None:
         """Return a snapshot, at most a second old, with the last events that the agent holds; None while it is closed.
 
-        The lease's renewal waits behind each request to the agent, so many readers cause one request a second.
+        If the agent does not answer, it is the loop's own last one. The lease's renewal waits behind each request to
+        the agent, so many readers cause one request a second.
         """
         async with self._recent_turn:
             attached = self._attached
@@ -135,7 +136,10 @@ class TargetLoop:
             now_s = self._settings.clock()
             if self._recent is not None:
                 recent, read_s = self._recent
-                if recent.session == attached.snapshot.session and now_s - read_s < _RECENT_S:
+                is_newest = recent.session == attached.snapshot.session and (
+                    recent.monotonic_s >= attached.snapshot.monotonic_s
+                )
+                if is_newest and now_s - read_s < _RECENT_S:
                     return recent
             recent = await with_recent_events(attached.target, attached.snapshot)
             self._recent = recent, self._settings.clock()

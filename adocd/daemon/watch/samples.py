@@ -4,12 +4,11 @@ A packed sample of one column family takes 0.4 KB instead of 3.6 KB, and costs t
 events and the database's surroundings are not kept.
 """
 
+import itertools
 import marshal
-from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields, replace
-from itertools import islice
 from typing import Any
 
 from adocd.model.latency import WriteLatency
@@ -86,13 +85,14 @@ class Samples:
         return map(_unpacked, self._packed, self._common)
 
     def newer(self, sequence: int, most: int) -> Iterator[Sample]:
-        """Return the first `most` samples with a larger sequence number, oldest first, unpacked one at a time.
+        """Return the first `most` samples after one with this sequence number, oldest first, unpacked one at a time.
 
-        Samples that are added or dropped meanwhile change nothing of it.
+        Numbers begin anew with each session. Samples that are added or dropped meanwhile change nothing of it.
         """
-        first = bisect_right(self._sequences, sequence)
-        packed = list(islice(self._packed, first, first + most))
-        return map(_unpacked, packed, list(islice(self._common, first, first + most)))
+        later = itertools.takewhile(lambda number: number > sequence, reversed(self._sequences))
+        first = len(self._sequences) - sum(1 for _ in later)
+        packed = list(itertools.islice(self._packed, first, first + most))
+        return map(_unpacked, packed, list(itertools.islice(self._common, first, first + most)))
 
     def clear(self) -> None:
         """Drop all samples."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from adocd.api.rest.views import SamplesView
+from adocd.api.rest.samples import SamplesView
 from tests.builders import column_family, sample
 
 

@@ -17,10 +17,12 @@ from tests.daemon.change.test_ledger import Journaled
 from tests.daemon.harness import (
     FIXED,
     Scene,
+    options,
     pin,
     session_of,
     ticked_until,
     ticks,
+    until,
     with_agent,
     write_buffer_size,
 )
@@ -100,6 +102,30 @@ def test_an_agent_that_is_to_leave_has_longer_for_its_restore(tmp_path: Path) ->
         result = await restoring
         assert [restored["state"] for restored in result.restored.values()] == ["done"]
         assert list(result.unlike.values()) == [[]]
+
+    with_agent(database, tmp_path, body)
+
+
+def test_an_agent_that_is_to_leave_has_time_for_memtables_that_wait(tmp_path: Path) -> None:
+    database = FakeDatabase(tmp_path / "db")
+    memtables = database.measurements.column_families["default"]
+
+    async def body(scene: Scene) -> None:
+        loop = await scene.attach(FIXED)
+        await ticks(loop, 2)
+        await pin(scene, "max_write_buffer_number", "6")
+        await ticked_until(loop, lambda: options(database)["max_write_buffer_number"] == "6", "it is pinned")
+        memtables["rocksdb.num-immutable-mem-table"] = 2
+        restoring = asyncio.create_task(restore_to_leave(scene.agent.socket_path))
+        await until(lambda: database.keeper.restore()["state"] == "waiting", "the restore waits")
+        assert options(database)["max_write_buffer_number"] == "6"
+        await asyncio.sleep(0.2)
+        assert not restoring.done()
+        memtables["rocksdb.num-immutable-mem-table"] = 1
+        result = await restoring
+        assert [restored["state"] for restored in result.restored.values()] == ["done"]
+        assert list(result.unlike.values()) == [[]]
+        assert options(database)["max_write_buffer_number"] == "2"
 
     with_agent(database, tmp_path, body)
 

@@ -263,6 +263,21 @@ def test_a_take_back_ends_with_the_rest_of_its_knob() -> None:
     assert scene.judge.verdict(scene.sample()) is None
 
 
+def test_a_repetition_leaves_the_law_its_decisions_for_the_length_of_a_trial() -> None:
+    scene = Scene()
+    scene.live(60)
+    scene.turn(8)
+    for _ in range(30):
+        scene.now_s += 1.0
+        scene.judge.observe(scene.sample(0.4))
+    decided_s = [
+        second
+        for second in range(100)
+        if scene.judge.verdict(replace(scene.sample(), monotonic_s=scene.now_s + second), law_decides=True) is not None
+    ]
+    assert decided_s == [0, 35, 70], "the first time at once, whatever the law decides"
+
+
 def test_what_did_not_arrive_stays_due_while_another_change_is_judged() -> None:
     scene = Scene()
     scene.live(60)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from adocd.daemon.change import planner
-from adocd.model.change import ColumnFamilyChange, RestoreStep
+from adocd.model.change import Below, ColumnFamilyChange, RestoreStep
 from adocd.model.knob import MIB
 from adocd.model.options import OPTIONS, OUT_OF_THE_WAY
 from adocd.model.values import OptionName, flat
@@ -209,6 +209,14 @@ def test_a_restore_lowers_the_number_of_memtables_when_fewer_wait() -> None:
         RestoreStep(ColumnFamilyChange("default", {"write_buffer_size": str(64 * MIB)})),
         waits(MEMTABLES, "2", IMMUTABLE_MEMTABLES, 2),
     )
+    many = family(max_write_buffer_number=8, write_buffer_size=16 * MIB, max_bytes_for_level_base=16 * GIB)
+    assert plan(many).restore == (
+        waits("max_bytes_for_level_base", str(256 * MIB), L0_FILES, below=20),
+        RestoreStep(
+            ColumnFamilyChange("default", {MEMTABLES: "2", "write_buffer_size": str(64 * MIB)}),
+            Below("default", IMMUTABLE_MEMTABLES, 2),
+        ),
+    ), "64 MiB x 8 is in nobody's budget, and the base level waits for no memtables"
     lowered = plan(
         family(max_write_buffer_number=2), opened(max_write_buffer_number=6), defaults() | family({MEMTABLES: 6})
     )

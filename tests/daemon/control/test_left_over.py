@@ -310,8 +310,8 @@ def test_a_pool_that_a_killed_daemon_left_tuned_is_no_neighbours_original(tmp_pa
         again, other = [await scene.attach(FIXED, settings, each) for each in (ours, beside)]
         await pin(scene, "thread_pool_low", "6", target=other)
         for _ in range(3):
-            await ticks(again, 1)
             await ticks(other, 1)
+            await ticks(again, 1)
         assert pools["low"] == 3, "the other one has to wait"
         await until(lambda: pools["low"] == 15, "the killed daemon's lease ends")
         await ticks(again, 3)

@@ -52,5 +52,9 @@ def test_only_so_many_are_kept_and_read_on_from_a_number() -> None:
     for number in range(8, 12):
         kept.add(full(number))
     assert [each.sequence for each in going] == [4, 5, 6, 7], "those that were kept when it was asked for"
+    for number in range(1, 4):
+        kept.add(full(number))
+    assert [each.sequence for each in kept] == [10, 11, 1, 2, 3], "another session"
+    assert [each.sequence for each in kept.newer(2, 10)] == [3]
     kept.clear()
     assert list(kept) == []
