@@ -87,7 +87,12 @@ std::optional<Problem> Control::Release(const std::optional<std::string>& holder
     *begin_restore = BeginRestoreLocked();
   } else {
     restore_.Drop();
-    originals_.Adopt();
+    // What a change in flight sets is kept, too: it is adopted when it is known.
+    if (changes_in_flight_ > 0) {
+      adoption_due_ = true;
+    } else {
+      originals_.Adopt();
+    }
   }
   return std::nullopt;
 }
@@ -119,6 +124,7 @@ std::optional<Problem> Control::AcceptChange(const std::string& holder, int64_t 
   LeaseBook now = lease_;
   now.ExpireIfDue(now_s);
   if (auto problem = now.Check(holder, epoch)) return problem;
+  AdoptIfDueLocked();
   const auto is_open = [this](const std::string& name) { return column_families_->Has(name); };
   if (const auto missing = originals_.FirstUncovered(plan, changes, is_open)) {
     return Problem{422, "plan_incomplete",
@@ -130,6 +136,12 @@ std::optional<Problem> Control::AcceptChange(const std::string& holder, int64_t 
   return std::nullopt;
 }
 
+void Control::AdoptIfDueLocked() {
+  if (!adoption_due_) return;
+  originals_.Adopt();
+  adoption_due_ = false;
+}
+
 void Control::ChangeQueued() {
   const std::lock_guard<std::mutex> lock(mutex_);
   ++changes_in_flight_;
@@ -138,6 +150,11 @@ void Control::ChangeQueued() {
 void Control::ChangeFinished() {
   const std::lock_guard<std::mutex> lock(mutex_);
   --changes_in_flight_;
+  try {
+    AdoptIfDueLocked();
+  } catch (...) {
+    // Out of memory: before the next change.
+  }
 }
 
 void Control::BookLocked(const Change& change, const StepResult& result) {

@@ -80,6 +80,8 @@ class Control {
 
  private:
   bool BeginRestoreLocked();
+  // May throw bad_alloc, and is due again then.
+  void AdoptIfDueLocked();
   // `detail` makes the event's text.
   template <typename Detail>
   void EmitLocked(const char* kind, Detail detail) noexcept;
@@ -92,6 +94,7 @@ class Control {
   Originals originals_;
   Restore restore_;
   int changes_in_flight_ = 0;
+  bool adoption_due_ = false;
   int64_t revoked_epoch_ = 0;
 };
 

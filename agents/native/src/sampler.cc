@@ -73,7 +73,11 @@ void Sampler::Run() {
       const std::lock_guard<std::mutex> lock(mutex_);
       if (stopped_) return;
     }
-    LookAtWatched();
+    try {
+      LookAtWatched();
+    } catch (...) {
+      // Out of memory: a stall that begins now is seen at the next look.
+    }
     if (next.empty()) continue;
     Session& session = *next.key();
     try {

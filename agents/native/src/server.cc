@@ -6,6 +6,7 @@
 #include <unistd.h>
 #include <vector>
 
+#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
 
 #include "connection.h"
@@ -15,6 +16,8 @@
 
 namespace adocd {
 namespace {
+
+constexpr auto kMemoryRetry = std::chrono::milliseconds(10);
 
 std::chrono::nanoseconds Seconds(double seconds) {
   return std::chrono::nanoseconds(static_cast<int64_t>(std::max(0.0, seconds) * 1e9));
@@ -26,12 +29,17 @@ void Server::Start(int listening_fd) {
   acceptor_.assign(Protocol(), listening_fd);
   WaitForClient();
   thread_ = StartThread("adocd-http", [this] {
-    for (;;) {
+    const auto work = boost::asio::make_work_guard(io_);  // so that only Stop ends it
+    while (!io_.stopped()) {
       try {
-        io_.run();
-        return;
+        if (TryToWaitForClient()) {
+          io_.run();
+        } else {
+          io_.run_for(kMemoryRetry);  // timers must fire meanwhile
+        }
       } catch (...) {
-        // Out of memory in one handler: the others must continue.
+        // Out of memory in one handler: the others must continue, when there may be some again.
+        std::this_thread::sleep_for(kMemoryRetry);
       }
     }
   });
@@ -65,21 +73,34 @@ void Server::After(double delay_s, std::function<void()> action) {
 }
 
 void Server::SetTimer(const std::string& key, double delay_s, std::function<void()> action) {
-  auto& timer = timers_[key];
-  timer = std::make_unique<boost::asio::steady_timer>(io_, Seconds(delay_s));
+  auto& slot = timers_[key];
+  auto timer = std::make_unique<boost::asio::steady_timer>(io_, Seconds(delay_s));
   timer->async_wait([this, key, raw = timer.get(), action = std::move(action)](boost::system::error_code error) {
     const auto current = timers_.find(key);
     if (error || current == timers_.end() || current->second.get() != raw) return;
     timers_.erase(current);
     action();
   });
+  slot = std::move(timer);  // not before it waits: out of memory, the one before must stay
 }
 
 void Server::WaitForClient() {
+  if (waits_for_client_ || !acceptor_.is_open()) return;
   acceptor_.async_wait(Protocol::acceptor::wait_read, [this](boost::system::error_code error) {
+    waits_for_client_ = false;
     if (error == boost::asio::error::operation_aborted) return;
     AcceptOne();
   });
+  waits_for_client_ = true;
+}
+
+bool Server::TryToWaitForClient() {
+  try {
+    WaitForClient();
+    return true;
+  } catch (...) {
+    return false;
+  }
 }
 
 void Server::AcceptOne() {
@@ -106,22 +127,24 @@ void Server::AcceptOne() {
 }
 
 void Server::Serve(int fd, bool allowed) {
-  Protocol::socket socket(io_);
-  boost::system::error_code error;
-  if (allowed) MakeRoom();
-  if (allowed || strangers_.size() < kMaxStrangers) {
-    socket.assign(Protocol(), fd, error);
-  } else {
-    error = boost::asio::error::no_buffer_space;  // closes it without an answer
+  const auto known = open_sockets::Identify(fd);
+  bool owned = false;  // by a socket, which closes the descriptor
+  try {
+    Protocol::socket socket(io_);
+    boost::system::error_code error = boost::asio::error::no_buffer_space;  // closes it without an answer
+    if (allowed) MakeRoom();
+    if (allowed || strangers_.size() < kMaxStrangers) socket.assign(Protocol(), fd, error);
+    owned = !error;
+    if (owned) {
+      auto connection = std::make_shared<Connection>(this, std::move(socket), allowed);
+      (allowed ? connections_ : strangers_).push_back(connection);
+      return connection->Start();
+    }
+  } catch (...) {
+    // Out of memory: this client is lost, the next is served.
   }
-  if (error) {
-    open_sockets::Remove(open_sockets::Identify(fd));
-    close(fd);
-    return;
-  }
-  auto connection = std::make_shared<Connection>(this, std::move(socket), allowed);
-  (allowed ? connections_ : strangers_).push_back(connection);
-  connection->Start();
+  open_sockets::Remove(known);
+  if (!owned) close(fd);
 }
 
 void Server::PauseAccepting() {

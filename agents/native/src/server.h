@@ -46,7 +46,10 @@ class Server : public Scheduler {
  private:
   using Protocol = boost::asio::local::stream_protocol;
 
+  // Does nothing while it waits already.
   void WaitForClient();
+  // Returns false without memory.
+  bool TryToWaitForClient();
   void AcceptOne();
   void Serve(int fd, bool allowed);
   void PauseAccepting();
@@ -54,6 +57,7 @@ class Server : public Scheduler {
 
   boost::asio::io_context io_{1};
   Protocol::acceptor acceptor_{io_};
+  bool waits_for_client_ = false;
   Handler handler_;
   Allow allow_;
   std::list<std::weak_ptr<Connection>> connections_;  // oldest first

@@ -17,7 +17,11 @@ std::thread StartThread(const char* name, std::function<void()> body) {
   try {
     std::thread thread([name, body = std::move(body)] {
       pthread_setname_np(pthread_self(), name);
-      body();
+      try {
+        body();
+      } catch (...) {
+        // Our thread ends, the host does not: what leaves a std::thread ends the process.
+      }
     });
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     return thread;

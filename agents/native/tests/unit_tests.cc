@@ -8,6 +8,9 @@
 #include <ctime>
 #include <new>
 #include <pthread.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <rocksdb/statistics.h>
@@ -23,6 +26,7 @@
 #include "query.h"
 #include "request_json.h"
 #include "restore.h"
+#include "server.h"
 #include "session.h"
 #include "stall_tracker.h"
 #include "standard_error.h"
@@ -209,6 +213,76 @@ void TestRestore() {
   restore.Arm({{Condition{"default", "files", 1}, FamilyChange("a", "1")}});
   restore.ForgetColumnFamily("default");
   EXPECT(restore.Begin() && restore.Next()->target_dropped && !restore.Next()->when);
+}
+
+// A release that keeps the new values, while a change is in flight: what that sets is kept, too.
+void TestChangeInFlightIsAdopted() {
+  SessionEvents events;
+  ColumnFamilies families;
+  int host = 0;
+  families.Add("default", 0, reinterpret_cast<rocksdb::ColumnFamilyHandle*>(&host));
+  Control control(&events, &families);
+  const OptionKey size{Scope::kColumnFamily, "default", "write_buffer_size"};
+  control.RecordOriginal(size, "64");
+  EXPECT(CodeOf(control.Hold("h", std::nullopt, 5, 0)) == "");
+  const Change change = FamilyChange("write_buffer_size", "32");
+  const RestorePlan plan{{std::nullopt, FamilyChange("write_buffer_size", "64")}};
+  control.ChangeQueued();
+  EXPECT(CodeOf(control.AcceptChange("h", 1, {change}, plan, 1)) == "");
+  bool begins_restore = true;
+  EXPECT(CodeOf(control.Release("h", 1, false, false, &begins_restore)) == "");
+  EXPECT(!begins_restore);
+  StepResult result;
+  result.outcome = StepResult::Outcome::kApplied;
+  result.before = {{"write_buffer_size", "64"}};
+  result.read_back = {{"write_buffer_size", "32"}};
+  control.StepExecuted(change, result);
+  control.ChangeFinished();
+  EXPECT(control.OriginalsOf(Scope::kColumnFamily, "default").at("write_buffer_size") == "32");
+  EXPECT(CodeOf(control.Hold("h", std::nullopt, 5, 0)) == "");
+  EXPECT(CodeOf(control.AcceptChange("h", 2, {}, {}, 1)) == "");  // nothing that its plan would have to name
+}
+
+int Listening(const sockaddr_un& address) {
+  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  EXPECT(bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 && listen(fd, 8) == 0);
+  return fd;
+}
+
+int Connected(const sockaddr_un& address) {
+  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const timeval patience{10, 0};  // so that a server that is deaf fails the test
+  EXPECT(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) == 0);
+  EXPECT(connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
+  return fd;
+}
+
+// A client comes while the host has no memory left: it is lost, the timers fire, and the next client is served.
+void TestServerWithoutMemory() {
+  char directory[] = "/tmp/adocd-unit-XXXXXX";
+  EXPECT(mkdtemp(directory) != nullptr);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::snprintf(address.sun_path, sizeof address.sun_path, "%s/socket", directory);
+  int clients = 0;
+  // A stranger is closed without a request; so both clients see an end, the second one after its answer.
+  Server server([](const HttpRequest&, Reply) {}, [&clients](unsigned) {
+    g_no_memory = ++clients == 1;  // on the server's thread
+    return false;
+  });
+  server.Start(Listening(address));
+  const int lost = Connected(address);
+  char byte = 0;
+  EXPECT(read(lost, &byte, 1) == 0);
+  server.Post([] { g_no_memory = false; });
+  const int served = Connected(address);
+  EXPECT(read(served, &byte, 1) == 1 && byte == 'H');  // HTTP/1.1 403
+  server.Stop();
+  server.CloseSockets();
+  close(lost);
+  close(served);
+  unlink(address.sun_path);
+  rmdir(directory);
 }
 
 void TestStall() {
@@ -542,6 +616,8 @@ int main() {
   TestControlTakesWhatItFinds();
   TestRestore();
   TestRestoreWithoutMemory();
+  TestChangeInFlightIsAdopted();
+  TestServerWithoutMemory();
   TestStall();
   TestAwait();
   TestGate();
