@@ -69,8 +69,8 @@ scaled flood-cap-13 16 6 --scheme "$flood_schemes" --profile cap-13 --workload f
 scaled flood-cap-15 32 7 --scheme "$flood_schemes" --profile cap-15 --workload fillrandom --seconds 300
 # The same with the settings of the paper's table 3 and ADOC's halves (figures 12, 13, 16, 20 and 21).
 adoc_schemes=default,default-again,default-with-adoc-memory,default-with-silk-p-memory,grid-best-within-memory,auto-tuned
-adoc_schemes+=,adoc,adoc-threads,adoc-batch,silk-d,silk-p,silk-o
-# No law of these asks for free space, so the smallest device is enough.
+adoc_schemes+=,adoc,adoc-threads,adoc-batch,silk-d,silk-p,silk-o,default-with-tide-memory,tide
+# A third of the free space of 7 GB is about what `tide` keeps in level 0 at most, 200 files.
 scaled adoc-cap-13 16 9 --scheme "$adoc_schemes" --profile cap-13 --workload fillrandom --seconds 300 --device-gb 7
 scaled adoc-cap-15 32 9 --scheme "$adoc_schemes" --profile cap-15 --workload fillrandom --seconds 300 --device-gb 7
 # SILK's figures 8B and 8C, at a tenth: its law takes no less than 4 MiB/s. Clients use four fifths of 5 MB/s in a peak, and

@@ -202,7 +202,7 @@ def test_what_five_minutes_show_of_a_faster_device() -> None:
             assert found is not None
             times[other.name] = f"{found.median:.2f} times"
     assert (
-        f"better than everything else here, too: {times['default-with-adoc-memory']} the memtables of `adoc` without a "
+        f"were not run on this device): {times['default-with-adoc-memory']} the memtables of `adoc` without a "
         f"law, which come second, {times['adoc']} `adoc`, {times['default-with-tide-memory']} its own memtables "
         f"without a law, and {times['grid-best-within-memory']} the best threads of a grid"
     ) in WORDS

@@ -92,7 +92,7 @@ def test_tide_with_the_limiter_is_best_in_long_peaks_and_beats_silk_with_a_floor
     pairs = list(zip(late_s["tide-limiter"], late_s["silk-floor"], strict=True))
     ((mine, floors),) = [pair for pair in pairs if pair[0] > pair[1]]
     assert f"in one it was twice as high ({mine:.1f} and {floors:.1f} s)" in WORDS
-    assert f"in one pair it is {mine / floors:.1f} times. Without the limiter it is missed" in WORDS
+    assert f"in one pair it is {mine / floors:.1f} times. Without the limiter both halves are missed" in WORDS
     shut_s = {
         run.repetition: min(each.at_s for each in run.decisions if LEVEL0_TRIGGER in each.settings)
         for run in of_workload(*PEAKS[100])

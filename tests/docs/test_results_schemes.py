@@ -1,0 +1,130 @@
+"""docs/results.md: the schemes of the ADOC paper, and `tide` beside them."""
+
+from __future__ import annotations
+
+import functools
+from statistics import median
+
+import pytest
+from adocd_bench.evaluation.raw import RawRun
+from adocd_bench.evaluation.report.measures import latency
+
+from tests.bench.kept import needs_results
+from tests.conftest import REPOSITORY
+from tests.docs.kept_runs import (
+    PAGE,
+    README,
+    WORDS,
+    difference,
+    figures,
+    listed,
+    median_ratio,
+    paid_pairs,
+    raw_runs,
+    summarised,
+)
+
+pytestmark = needs_results
+BLOCK = "adoc-cap-13"
+ROWS = {
+    "| SILK-O's settings, no law |": "silk-o",
+    "| `tide`, beside them |": "tide",
+    "| no law, the memtables of `adoc`, beside them |": "default-with-adoc-memory",
+    "| ADOC-B: `adoc` with `tune_threads=false` |": "adoc-batch",
+    "| `adoc`, beside them |": "adoc",
+    "| no law, the memtables of `tide`, beside them |": "default-with-tide-memory",
+    "| SILK-D's settings, no law |": "silk-d",
+    "| SILK-P's settings, no law |": "silk-p",
+    "| ADOC-T: `adoc` with `tune_batch=false` |": "adoc-threads",
+    "| RocksDB's own auto-tuned limiter, beside them |": "auto-tuned",
+}
+P99 = latency("write", "processing", "p99_us")
+
+
+def runs(scheme: str) -> list[RawRun]:
+    """A scheme's runs, by repetition."""
+    found = sorted((run for run in raw_runs(BLOCK) if run.scheme.name == scheme), key=lambda run: run.repetition)
+    assert [run.repetition for run in found] == [1, 2, 3, 4, 5]
+    return found
+
+
+def idle(scheme: str) -> list[int]:
+    """In how many seconds of each run's 300 nothing was written."""
+    return [sum(second.writes == 0 for second in run.seconds if second.at_s < 300) for run in runs(scheme)]
+
+
+def longest_stop_s(scheme: str) -> float:
+    stalls = [stall for run in runs(scheme) for stall in run.stalls if stall.condition == "stopped"]
+    return max(stall.end_s - stall.begin_s for stall in stalls)
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_what_a_scheme_is_worth(row: str) -> None:
+    paid, ran = (paid_pairs(BLOCK, "cap-13", ROWS[row], each) for each in ("with_drain_per_s", "throughput_per_s"))
+    assert f"{row} {paid} | {ran} | {listed(list(map(float, idle(ROWS[row]))), '.0f')} |\n" in PAGE
+
+
+def test_tide_beside_the_settings_of_silk_o() -> None:
+    (block,) = summarised(BLOCK)
+    assert not block.weak
+    verdict, ratio = functools.partial(difference, block), functools.partial(median_ratio, block)
+    paid, ran = "with_drain_per_s", "throughput_per_s"
+    assert verdict(paid, "tide", "silk-o") == "same"
+    assert verdict("peak_memory_bytes", "tide", "silk-o") == "not shown"
+    assert verdict(ran, "tide", "silk-o") == "more"
+    assert f"While it ran, `tide` wrote {ratio(ran, 'tide', 'silk-o')} times as much" in WORDS
+    still, uneven = idle("tide"), idle("silk-o")
+    assert f"in {min(uneven) / 3:.0f} to {max(uneven) / 3:.0f} % of the seconds nothing was written" in WORDS
+    assert f"Under `tide` that is {min(still) / 3:.0f} to {max(still) / 3:.0f} %" in WORDS
+    assert 0.75 < min(uneven) / 300 < max(uneven) / 300 < 0.82
+    assert "did as much as `tide` over run, restore and drain, and wrote nothing in four seconds of five" in README
+    assert f"are then stopped, for up to {longest_stop_s('silk-o'):.0f} s" in WORDS
+    assert f"and the longest stop took {longest_stop_s('tide'):.0f} s" in WORDS
+    settings, tide = (ratio(P99, scheme, "default") for scheme in ("silk-o", "tide"))
+    assert settings == "0.00"
+    (p99,) = {f"{median(p99_us('silk-o')) / median(p99_us('default')):.3f}"}
+    assert f"it is {p99} times the defaults' under these settings, and {tide} times under `tide`" in WORDS
+    for run in runs("tide"):
+        assert figures(run).acted.away_share("level0_compaction_trigger") > 0.9, "it acted"
+        assert run.settled is not None
+
+
+def p99_us(scheme: str) -> list[float]:
+    found = (figures(run).latency("write") for run in runs(scheme))
+    return [each.processing.p99_us for each in found if each is not None and each.processing is not None]
+
+
+def test_adoc_and_its_halves() -> None:
+    (block,) = summarised(BLOCK)
+    verdict, ratio = functools.partial(difference, block), functools.partial(median_ratio, block)
+    paid, ran = "with_drain_per_s", "throughput_per_s"
+    assert [verdict(each, "adoc", "default-with-adoc-memory") for each in (paid, ran)] == ["less", "less"]
+    assert f"`adoc` did {ratio(paid, 'adoc', 'default-with-adoc-memory')} times what its memtables do without" in WORDS
+    assert [verdict(each, "adoc-batch", "adoc") for each in (paid, ran)] == ["same", "same"]
+    assert [verdict(each, "adoc-threads", "default") for each in (paid, ran)] == ["less", "more"]
+    assert f"over run, restore and drain, {ratio(paid, 'adoc-threads', 'default')} times." in WORDS
+    assert verdict(ran, "adoc", "auto-tuned") == "more"
+    assert f"than the auto-tuned limiter ({ratio(ran, 'adoc', 'auto-tuned')} times; in the paper up to 4.23)" in WORDS
+    assert verdict(ran, "adoc", "silk-o") == "less"
+    assert f"it did {ratio(ran, 'adoc', 'silk-o')} times as much, against SILK-O's settings without SILK" in WORDS
+    moved = [100 * figures(run).acted.away_share("background_jobs") for run in runs("adoc")]
+    assert f"threads were moved for {min(moved):.0f} to {max(moved):.0f} % of the phase" in WORDS
+
+
+def test_what_the_report_says_of_the_papers_claims() -> None:
+    report = (REPOSITORY / "docs" / "evaluation" / "report.md").read_text()
+    rows = [line.split(" | ") for line in report.splitlines() if line.startswith("| ADOC | ")]
+    verdicts = {row[1]: row[3] for row in rows}
+    assert verdicts["figure 16"] == "reproduced"
+    assert verdicts["table 3"] == "refuted"
+    assert verdicts["figure 12"].startswith("3 reproduced, 1 refuted")
+    assert "reproduced here" in verdicts["figure 13"]
+    assert verdicts["figure 20"].startswith("4 did not act")
+    assert verdicts["figure 21"].startswith("did not act")
+
+
+def test_when_these_runs_were_made() -> None:
+    began = [[run.started_unix_s for run in raw_runs(BLOCK) if run.repetition == each] for each in range(1, 6)]
+    apart_min = max(max(each) - min(each) for each in began) / 60
+    page = " ".join((REPOSITORY / "docs" / "evaluation.md").read_text().split())
+    assert f"So the runs of a repetition began up to {apart_min:.0f} minutes apart. In `peaks-100-cap-5`" in page
