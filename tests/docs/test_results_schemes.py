@@ -76,6 +76,8 @@ def test_tide_beside_the_settings_of_silk_o() -> None:
     still, uneven = idle("tide"), idle("silk-o")
     assert f"in {min(uneven) / 3:.0f} to {max(uneven) / 3:.0f} % of the seconds nothing was written" in WORDS
     assert f"Under `tide` that is {min(still) / 3:.0f} to {max(still) / 3:.0f} %" in WORDS
+    few = idle("default")
+    assert f"under the defaults, which delay most writes, {min(few) / 3:.0f} to {max(few) / 3:.0f} %." in WORDS
     assert 0.75 < min(uneven) / 300 < max(uneven) / 300 < 0.82
     assert "did as much as `tide` over run, restore and drain, and wrote nothing in four seconds of five" in README
     assert f"are then stopped, for up to {longest_stop_s('silk-o'):.0f} s" in WORDS
