@@ -295,7 +295,7 @@ def test_the_way_back_is_silent_on_what_the_host_has_changed(held: bool) -> None
     """It is the host's, before and after."""
     wheel = Wheel()
     if held:
-        wheel.turn(family(max_write_buffer_number=4))
+        wheel.turn(family(write_buffer_size=128 * MIB))
     wheel.database.values |= family({STOP: 50})
-    step = wheel.next(family(max_write_buffer_number=4) | database(max_background_jobs=3))
-    assert step.plan.restore[0].change.wanted() == {"max_write_buffer_number": "2"}
+    step = wheel.next(family(write_buffer_size=128 * MIB) | database(max_background_jobs=3))
+    assert step.plan.restore[0].change.wanted() == {"write_buffer_size": str(64 * MIB)}
