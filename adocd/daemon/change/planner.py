@@ -225,18 +225,18 @@ def _hold_base(cf: ColumnFamilySample, wanted: dict[OptionName, str], current: V
     held = []
     few = few_files(int(baseline.get(trigger, 0)), int(baseline[slowdown]))
     # Not above a slowdown that comes down in the same change.
-    most = min(cf.l0_files, _where_on(int(wanted.get(slowdown, current[slowdown])), cf.l0_files))
+    most = min(cf.l0_files, _slowdown_or(int(wanted.get(slowdown, current[slowdown])), cf.l0_files))
     if wanted.get(trigger) == baseline.get(trigger, "") and int(current[trigger]) >= few <= most:
         held.append(_held_by_files(cf, trigger, wanted.pop(trigger), few))
         if int(current[trigger]) > few:
             wanted[trigger] = str(few)
-    below = _where_on(int(baseline[slowdown]), few)
+    below = _slowdown_or(int(baseline[slowdown]), few)
     if cf.l0_files >= below:
         held.append(_held_by_files(cf, base, wanted.pop(base), below))
     return held
 
 
-def _where_on(slowdown: int, without: int) -> int:
+def _slowdown_or(slowdown: int, without: int) -> int:
     """Return a slowdown trigger, or `without` where it is switched off (0 or less)."""
     return slowdown if slowdown > 0 else without
 
@@ -308,7 +308,7 @@ def _postpone(
     if {base, slowdown} <= baseline.keys() and _may_exceed(base, back, baseline, reached):
         trigger = of_family(family, TRIGGER)
         few = few_files(int(baseline.get(trigger, 0)), int(baseline[slowdown]))
-        later.append(_when(family, _L0_FILES, _where_on(int(baseline[slowdown]), few), BASE, baseline[base]))
+        later.append(_when(family, _L0_FILES, _slowdown_or(int(baseline[slowdown]), few), BASE, baseline[base]))
         _raise(base, back, baseline, reached, None)
         if trigger in back and any(int(values.get(trigger, 0)) >= few for values in reached):
             later.append(_when(family, _L0_FILES, few, TRIGGER, back[trigger]))

@@ -6,91 +6,28 @@ import asyncio
 import os
 import sqlite3
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from adocd.daemon.book import book as book_module
-from adocd.daemon.book.book import Book, Clocks
+from adocd.daemon.book.book import Book
 from adocd.daemon.book.journal import content
 from adocd.daemon.book.journal.errors import JournalError, JournalForeign, JournalLocked
-from adocd.daemon.book.journal.records import Override, Pause, Tuned
 from adocd.model.knob import MIB
 from adocd.model.policy import Policy, Shaping
-from adocd.model.values import OptionName, of_database, of_family
 from tests.daemon.book.journal.support import A, B, decision, noise, overwrite
 from tests.daemon.book.journal.test_full_disk import file_size_limit
-from tests.daemon.book.slow import held, turns
+from tests.daemon.book.runs import BATCH, JOBS, Time, in_two_runs, opened, override, pause
 from tests.daemon.harness import ADOC, Scene, outcomes, overflowing, ticks, until, with_agent, write_buffer_size
 
 DAY_S = 86400.0
-JOBS, BATCH = of_database("max_background_jobs"), of_family("default", "write_buffer_size")
 POLICY = Policy("adoc", {"threads_max": 8}, dry_run=True, shaping=Shaping(step_factor=2.0))
-
-
-class Time:
-    """Two clocks in a test's hands: `pass_s` moves both, `wall_s` alone is what somebody sets."""
-
-    def __init__(self) -> None:
-        self.monotonic_s = 1000.0
-        self.wall_s = 1_900_000_000.0
-
-    def pass_s(self, seconds: float) -> None:
-        """Let time pass."""
-        self.monotonic_s += seconds
-        self.wall_s += seconds
-
-    @property
-    def clocks(self) -> Clocks:
-        """What a book is given."""
-        return Clocks(lambda: self.monotonic_s, lambda: self.wall_s)
-
-
-@asynccontextmanager
-async def opened(path: Path, time: Time) -> AsyncIterator[Book]:
-    """Open it as one run of a daemon; a clean close is not needed for anything but the decisions."""
-    book = await Book.open(path, run=f"run at {time.wall_s}", clocks=time.clocks)
-    try:
-        yield book
-    finally:
-        await book.close()
-
-
-def in_two_runs(
-    path: Path, time: Time, first: Callable[[Book], Awaitable[None]], second: Callable[[Book], Awaitable[None]]
-) -> None:
-    async def run() -> None:
-        for body in (first, second):
-            async with opened(path, time) as book:
-                await body(book)
-
-    asyncio.run(run())
 
 
 def remove(path: Path) -> None:
     path.unlink()
-
-
-def override(time: Time, for_s: float | None, target: str | None = A, option: str = "max_background_jobs") -> Override:
-    ends_s = None if for_s is None else time.wall_s + for_s
-    return Override(target, None, option, None, "4", ends_s, "a test", "ann", time.wall_s)
-
-
-def pause(target: str | None, state: str = "paused") -> Pause:
-    return Pause(target, None, "restored" if state == "restored" else "paused", "an incident", "ann", 1.0)
-
-
-@pytest.fixture
-def time() -> Time:
-    return Time()
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "state" / "journal.sqlite"
 
 
 def test_the_next_run_finds_all_of_it(path: Path, time: Time) -> None:
@@ -243,137 +180,6 @@ def test_a_pins_time_goes_on_over_restarts_after_somebody_has_set_the_wall_clock
 
 async def nothing_is_pinned(book: Book) -> None:
     assert book.overrides == ()
-
-
-# -- requests that meet in front of a slow journal
-
-
-@pytest.mark.parametrize("removed", ["expired", "unpinned", "forgotten", "pinned by another"])
-def test_a_pin_that_is_renewed_while_the_old_one_goes_is_in_the_journal(path: Path, time: Time, removed: str) -> None:
-    async def first(book: Book) -> None:
-        await book.pin(override(time, 60.0))
-        time.pass_s(60.0)
-        others: list[asyncio.Task[Any]] = []
-        with held(book):
-            renewed = asyncio.create_task(book.pin(override(time, 600.0)))
-            await turns()
-            if removed == "expired":
-                assert len(book.expire()) == 1
-            elif removed == "unpinned":
-                assert book.unpin(A, "max_background_jobs", None)
-            elif removed == "forgotten":
-                others.append(asyncio.create_task(book.forget_target(A)))
-            else:
-                assert len(book.expire()) == 1
-                others.append(asyncio.create_task(book.pin(override(time, 900.0))))
-            await turns()
-        await asyncio.gather(renewed, *others)
-        left.append(book.overrides)
-        assert bool(left[0]) == (removed != "forgotten"), "it was asked for last, and so has the last word"
-        assert await in_the_file(path, book) == left[0]
-
-    async def second(book: Book) -> None:
-        assert book.overrides == left[0]
-
-    left: list[tuple[Override, ...]] = []
-    in_two_runs(path, time, first, second)
-
-
-def test_a_pin_is_in_the_journal_though_another_came_and_went_before_it_was_written(path: Path, time: Time) -> None:
-    async def first(book: Book) -> None:
-        before = ExitStack()
-        before.enter_context(held(book))
-        other = asyncio.create_task(book.pin(override(time, 60.0)))
-        await turns()
-        with held(book):
-            pinning = asyncio.create_task(book.pin(override(time, 600.0)))
-            await turns()
-            before.close()
-            await other
-            assert book.unpin(A, "max_background_jobs", None)
-            await turns()
-        await pinning
-        await second(book)
-
-    async def second(book: Book) -> None:
-        assert book.overrides == (override(time, 600.0),)
-
-    in_two_runs(path, time, first, second)
-
-
-async def in_the_file(path: Path, book: Book) -> tuple[Override, ...]:
-    """Read the journal as a daemon that is killed now leaves it."""
-    assert book.path == path
-    assert book._journal is not None
-    return await book._journal.overrides()
-
-
-@pytest.mark.parametrize("said", ["it is restored", "another is restored", "its owner has set it"])
-def test_what_is_said_of_an_option_while_a_change_waits_for_the_journal_is_remembered_as_it_is_written(
-    path: Path, time: Time, said: str
-) -> None:
-    """An original that the memory has and the journal lacks is lost if the daemon is killed after the change."""
-
-    async def first(book: Book) -> None:
-        await book.intend(A, "/db", "s1", {JOBS: "4", BATCH: "128"}.items(), {JOBS: "2", BATCH: "64"})
-        with held(book):
-            change = asyncio.create_task(book.intend(A, "/db", "s1", {JOBS: "8"}.items(), {JOBS: "2"}))
-            await turns()
-            if said == "its owner has set it":
-                book.taken_over(A, JOBS, "3")
-            else:
-                book.forget(A, [JOBS if said == "it is restored" else BATCH])
-            await turns()
-        await change
-        assert book.left(A)[JOBS].original == ("3" if said == "its owner has set it" else "2")
-        assert book.left(A)[JOBS].is_newest("8")
-        assert (BATCH in book.left(A)) == (said != "another is restored")
-        assert book._journal is not None
-        assert {tuned.option_name: tuned for tuned in await book._journal.tuned(A)} == book.left(A)
-        left.update(book.left(A))
-
-    async def second(book: Book) -> None:
-        assert book.left(A) == left
-
-    left: dict[OptionName, Tuned] = {}
-    in_two_runs(path, time, first, second)
-
-
-def test_a_change_of_options_that_are_known_is_announced_anew_when_one_is_forgotten_meanwhile(
-    path: Path, time: Time
-) -> None:
-    async def first(book: Book) -> None:
-        await book.intend(A, "/db", "s1", {JOBS: "4"}.items(), {JOBS: "2"})
-        with held(book):
-            both = {JOBS: "4", BATCH: "128"}
-            change = asyncio.create_task(book.intend(A, "/db", "s1", both.items(), {JOBS: "2", BATCH: "64"}))
-            await turns()
-            book.forget(A, [JOBS])
-            await turns()
-        await change
-
-    async def second(book: Book) -> None:
-        assert {option: tuned.original for option, tuned in book.left(A).items()} == {JOBS: "2", BATCH: "64"}
-
-    in_two_runs(path, time, first, second)
-
-
-def test_a_restore_that_is_asked_for_while_a_target_is_forgotten_stays(path: Path, time: Time) -> None:
-    async def first(book: Book) -> None:
-        book.pause(pause(A))
-        with held(book):
-            forgetting = asyncio.create_task(book.forget_target(A))
-            await turns()
-            book.pause(pause(A, "restored"))
-        await forgetting
-        await second(book)
-
-    async def second(book: Book) -> None:
-        found = book.pause_of(A)
-        assert found is not None
-        assert found.state == "restored"
-
-    in_two_runs(path, time, first, second)
 
 
 # -- pauses of all

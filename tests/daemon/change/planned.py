@@ -7,9 +7,14 @@ from collections.abc import Set
 from adocd.daemon.change import planner
 from adocd.daemon.change.planner import ChangePlan
 from adocd.model.change import Below, ColumnFamilyChange, RestoreStep
+from adocd.model.knob import MIB
+from adocd.model.options import OUT_OF_THE_WAY
 from adocd.model.values import OptionName, Values
-from tests.daemon.change.rocksdb_model import SWITCH, RocksDB, defaults, family, opened
+from tests.daemon.change.rocksdb_model import SWITCH, RocksDB, database, defaults, family, opened
 
+JOBS = database(max_background_jobs=4)
+BATCH = family(write_buffer_size=128 * MIB, target_file_size_base=128 * MIB)
+AWAY = str(OUT_OF_THE_WAY)
 OFF, ON = family({SWITCH: "true"}), family({SWITCH: "false"})
 
 

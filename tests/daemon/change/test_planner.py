@@ -13,10 +13,9 @@ from adocd.model.change import (
     ThreadPoolChange,
 )
 from adocd.model.knob import MIB
-from adocd.model.options import OUT_OF_THE_WAY
 from adocd.model.values import RATE_LIMITER, of_pool
 from tests.builders import GIB
-from tests.daemon.change.planned import OFF, ON, plan, waits
+from tests.daemon.change.planned import AWAY, BATCH, JOBS, OFF, ON, plan, waits
 from tests.daemon.change.rocksdb_model import (
     HARD,
     L0_FILES,
@@ -32,11 +31,6 @@ from tests.daemon.change.rocksdb_model import (
     opened,
     universal,
 )
-
-JOBS = database(max_background_jobs=4)
-BATCH = family(write_buffer_size=128 * MIB, target_file_size_base=128 * MIB)
-AWAY = str(OUT_OF_THE_WAY)
-
 
 # -- calls
 

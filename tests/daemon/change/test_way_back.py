@@ -7,10 +7,10 @@ import pytest
 from adocd.daemon.change import planner
 from adocd.model.change import Below, ColumnFamilyChange, RestoreStep
 from adocd.model.knob import MIB
-from adocd.model.options import OPTIONS, OUT_OF_THE_WAY
+from adocd.model.options import OPTIONS
 from adocd.model.values import OptionName, flat
 from tests.builders import GIB
-from tests.daemon.change.planned import OFF, ON, plan, waits
+from tests.daemon.change.planned import AWAY, BATCH, JOBS, OFF, ON, plan, waits
 from tests.daemon.change.rocksdb_model import (
     HARD,
     IMMUTABLE_MEMTABLES,
@@ -23,15 +23,10 @@ from tests.daemon.change.rocksdb_model import (
     SWITCH,
     TRIGGER,
     RocksDB,
-    database,
     defaults,
     family,
     opened,
 )
-
-JOBS = database(max_background_jobs=4)
-BATCH = family(write_buffer_size=128 * MIB, target_file_size_base=128 * MIB)
-AWAY = str(OUT_OF_THE_WAY)
 
 
 def test_the_way_back_from_no_compaction_is_staged_whatever_there_is_now() -> None:

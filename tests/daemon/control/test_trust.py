@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from adocd.daemon.book.journal.records import Pause
 from adocd.daemon.change.guards.compaction import CompactionLimits
 from adocd.daemon.control import owner
 from adocd.daemon.control.steering import Steering
+from adocd.daemon.control.target_loop import TargetLoop
 from adocd.model.decision import Setting
 from adocd.model.knob import MIB, Knob
 from adocd.model.policy import Policy
@@ -90,18 +92,28 @@ def test_what_the_law_has_set_back_is_the_hosts_again(tmp_path: Path, monkeypatc
     with_agent(database, tmp_path, body)
 
 
+async def switched_off_and_on(
+    scene: Scene, database: FakeDatabase, meanwhile: Callable[[], object] = lambda: None
+) -> TargetLoop:
+    """Attach a loop; an operator's pin turns compaction off, and ends."""
+    loop = await scene.attach(Policy("adoc"))
+    await ticks(loop, 2)
+    await pin(scene, SWITCH, "true")
+    await ticked_until(loop, lambda: options(database)[SWITCH] == "true", "it is pinned")
+    meanwhile()
+    await ticks(loop, 2)
+    assert scene.book.unpin(None, SWITCH, None)
+    await ticked_until(loop, lambda: options(database)[SWITCH] == "false", "it goes back")
+    return loop
+
+
 @pytest.mark.parametrize("end", ["another policy", "a stop"])
 def test_a_value_that_we_once_sent_may_be_the_hosts_own(tmp_path: Path, end: str) -> None:
-    """An operator's pin turns compaction off and ends; then the host turns it off for a bulk load."""
+    """The host turns compaction off for a bulk load."""
     database = FakeDatabase(tmp_path / "db")
 
     async def body(scene: Scene) -> None:
-        loop = await scene.attach(Policy("adoc"))
-        await ticks(loop, 2)
-        await pin(scene, SWITCH, "true")
-        await ticked_until(loop, lambda: options(database)[SWITCH] == "true", "it is pinned")
-        assert scene.book.unpin(None, SWITCH, None)
-        await ticked_until(loop, lambda: options(database)[SWITCH] == "false", "it goes back")
+        loop = await switched_off_and_on(scene, database)
         host_sets(database, SWITCH, "true")
         await ticks(loop, 4)
         if end == "a stop":
@@ -119,15 +131,8 @@ def test_what_rocksdb_may_have_reverted_is_not_the_hosts(tmp_path: Path) -> None
     database = FakeDatabase(tmp_path / "db")
 
     async def body(scene: Scene) -> None:
-        loop = await scene.attach(Policy("adoc"))
-        await ticks(loop, 2)
-        await pin(scene, SWITCH, "true")
-        await ticked_until(loop, lambda: options(database)[SWITCH] == "true", "it is pinned")
-        database.jobs.begin("compaction")
-        await ticks(loop, 2)
-        assert scene.book.unpin(None, SWITCH, None)
-        await ticked_until(loop, lambda: options(database)[SWITCH] == "false", "it goes back")
-        database.set_option(SWITCH, "true", "default")
+        loop = await switched_off_and_on(scene, database, meanwhile=lambda: database.jobs.begin("compaction"))
+        host_sets(database, SWITCH, "true")
         await ticks(loop, 2)
         await loop.stop()
         assert options(database)[SWITCH] == "false"
