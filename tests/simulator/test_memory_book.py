@@ -37,7 +37,7 @@ def test_what_was_seen_restored_is_forgotten_and_its_original_found_anew() -> No
 def test_pauses_hold_and_nothing_stands_in_the_way_of_changes() -> None:
     book = MemoryBook(Clock())
     assert book.problem is None
-    book.pause(Pause("db", "/db", "paused", "a test", "alice", 0.0))
-    assert book.pause_of("db") is not None
-    assert book.resume("db", "/db", "alice")
-    assert book.pause_of("db") is None
+    book.pauses.enter(Pause("db", "/db", "paused", "a test", "alice", 0.0))
+    assert book.pauses.of("db") is not None
+    assert book.pauses.resume("db", "/db", "alice")
+    assert book.pauses.of("db") is None

@@ -215,9 +215,9 @@ def _pinned_instead(option: str, own: list[Override]) -> str:
 def _pauses(app: FastAPI, find: Find, operators: Operators) -> None:
     def pause(loop: TargetLoop | None, reason: str, who: str) -> PausedView:
         book, target = operators.book, None if loop is None else loop.id
-        was_paused = book.is_paused(target)
+        was_paused = book.pauses.is_paused(target)
         operators.pause(loop, f"{who} paused it" + (f": {reason}" if reason else ""), who)
-        in_force = book.pause_of(target)  # a restore stays one
+        in_force = book.pauses.of(target)  # a restore stays one
         return PausedView(
             paused=None if in_force is None else in_force.reason,
             was_paused=was_paused,

@@ -76,7 +76,7 @@ def install(app: FastAPI, find: Callable[[str], TargetLoop], operators: Operator
     async def set_policy(
         target: TargetId, policy: PolicyView, who: Caller, response: Response, if_match: IfMatch = None
     ) -> PolicyView:
-        loop, asked = find(target), operators.book.pauses_entered
+        loop, asked = find(target), operators.book.pauses.entered
         async with turn:
             _see_that_it_matches(loop, if_match)
             try:

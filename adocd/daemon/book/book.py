@@ -10,7 +10,7 @@ import functools
 import logging
 import os
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -25,12 +25,12 @@ from adocd.daemon.book.journal.records import (
     JournaledPolicy,
     Operation,
     Override,
-    Pause,
     Tuned,
     What,
 )
 from adocd.daemon.book.journal.rescue import Contents
 from adocd.daemon.book.kept import KeptTarget, kept
+from adocd.daemon.book.pauses import Pauses
 from adocd.model.decision_record import DecisionRecord
 from adocd.model.policy import Policy
 from adocd.model.values import OptionName, Values
@@ -75,10 +75,8 @@ class Book:
         for tuned in contents.tuned:
             self._tuned.setdefault(tuned.target, {})[tuned.option_name] = tuned
         self._policies = {policy.target: policy for policy in contents.policies}
-        self._pauses = {pause.target: pause for pause in contents.pauses}
-        #: How many pauses and restores were entered in this run, of any target; which was the last one, by target.
-        self.pauses_entered = 0
-        self._last_pause: dict[str | None, int] = {}
+        #: Who is paused or to be restored.
+        self.pauses = Pauses(contents.pauses, self._later, clocks.wall)
         self._overrides: dict[_Key, Pinned] = {}
         for override in contents.overrides:
             self._overrides[_key(override)] = Pinned(override, self._ends(override))
@@ -329,62 +327,6 @@ class Book:
         ends_s = pinned.ends_monotonic_s
         return None if ends_s is None else max(0.0, ends_s - self._clocks.monotonic())
 
-    def pause_of(self, target: str | None) -> Pause | None:
-        """Return whether a target is paused or to be restored; its own entry overrides the one for all targets.
-
-        With None, return the entry for all targets.
-        """
-        found = self._pauses.get(target) or self._pauses.get(None)
-        return None if found is None or found.state == "resumed" else found
-
-    def is_paused(self, target: str | None) -> bool:
-        """Whether a target is paused or to be restored; with None, whether any is."""
-        return bool(self._pauses) if target is None else self.pause_of(target) is not None
-
-    def was_paused_since(self, target: str, entered: int) -> bool:
-        """Whether a target, or all, was paused or restored after `pauses_entered` was this.
-
-        A pause of what is restored counts, too, although it replaces nothing.
-        """
-        return max(self._last_pause.get(target, 0), self._last_pause.get(None, 0)) > entered
-
-    def pause(self, pause: Pause) -> None:
-        """Pause a target, or all, replacing each one's entry; in force at once, durable as soon as possible.
-
-        A pause does not replace a restore, because pins act during a pause, and a restored target must stay restored.
-        """
-        self.pauses_entered += 1
-        self._last_pause[pause.target] = self.pauses_entered
-        if pause.state == "paused" and self._is_restored(pause.target):
-            # All are restored but those that were resumed since: a pause of all is a pause of these.
-            resumed = [known for known in self._pauses.values() if known.state == "resumed"]
-            for each in resumed if pause.target is None else ():
-                self._put_pause(replace(pause, target=each.target, path=each.path))
-            return
-        if pause.target is None:
-            restored = {target for target, known in self._pauses.items() if known.state == "restored"}
-            self._clear_pauses(but=restored if pause.state == "paused" else set())
-        self._put_pause(pause)
-
-    def _is_restored(self, target: str | None) -> bool:
-        found = self.pause_of(target)
-        return found is not None and found.state == "restored"
-
-    def _put_pause(self, pause: Pause) -> None:
-        self._pauses[pause.target] = pause
-        self._later(("pause", pause.target), lambda journal: journal.pause(pause))
-
-    def resume(self, target: str | None, path: str | None, who: str) -> bool:
-        """Allow changes to a target, or to all, again; returns whether it was paused."""
-        was_paused = self.is_paused(target)
-        if target is None:
-            self._clear_pauses()
-        elif None in self._pauses:
-            self._put_pause(Pause(target, path, "resumed", "resumed", who, self._clocks.wall()))
-        elif self._pauses.pop(target, None) is not None:
-            self._later(("pause", target), functools.partial(_resume, target))
-        return was_paused
-
     # -- closed databases
 
     @property
@@ -394,12 +336,11 @@ class Book:
 
     async def forget_target(self, target: str) -> None:
         """Forget a closed target's policy, pins, pause and decisions, not its originals; raises JournalError."""
-        pause = self._pauses.get(target)
+        pause = self.pauses.entry(target)
         await (await self._writable()).forget(target)
         self._policies.pop(target, None)
         # A pause that was entered meanwhile stays, and may have been deleted from the file.
-        if (entered := self._pauses.pop(target, None)) is not None and entered is not pause:
-            self._put_pause(entered)
+        self.pauses.forgotten(target, pause)
         for key in [key for key in self._overrides if key[0] == target]:
             self.unpin(*key)  # also from the file, where a pin may have been written anew meanwhile
 
@@ -477,7 +418,7 @@ class Book:
             tuned=tuple(tuned for of_target in self._tuned.values() for tuned in of_target.values()),
             policies=tuple(self._policies.values()),
             overrides=self.overrides,
-            pauses=tuple(self._pauses.values()),
+            pauses=self.pauses.entries,
             unreadable=0,
             operations=tuple(self._operations),
         )
@@ -490,11 +431,6 @@ class Book:
         now_s = max(self._clocks.wall(), override.unix_s)
         return self._clocks.monotonic() + override.expires_unix_s - now_s
 
-    def _clear_pauses(self, but: Set[str | None] = frozenset()) -> None:
-        for target in self._pauses.keys() - but:
-            del self._pauses[target]
-            self._later(("pause", target), functools.partial(_resume, target))
-
     def _is_waiting(self, *about: object) -> bool:
         return self._late is not None and about in self._late
 
@@ -505,10 +441,6 @@ class Book:
 
 def _restored(target: str, option: OptionName, journal: Journal) -> Coroutine[Any, Any, object]:
     return journal.restored(target, [option])
-
-
-def _resume(target: str | None, journal: Journal) -> Coroutine[Any, Any, object]:
-    return journal.resume(target)
 
 
 def _rank(pinned: Pinned) -> tuple[bool, bool]:

@@ -158,7 +158,7 @@ class Attached:
         end of the change is awaited, too.
         """
         session, clock = self.session, self._settings.clock
-        if session is None or session.last_event is None or self._book.pause_of(self._id) is not None:
+        if session is None or session.last_event is None or self._book.pauses.of(self._id) is not None:
             return False
         if not session.law.wakes:
             return False
@@ -226,13 +226,13 @@ class Attached:
         """Return the law in force, also while it is paused and its values stay; None in a dry run, too."""
         if self.session is None:
             return None
-        policy, pause = self.session.law.policy, self._book.pause_of(self._id)
+        policy, pause = self.session.law.policy, self._book.pauses.of(self._id)
         return policy.controller if policy.acts and (pause is None or pause.state != "restored") else None
 
     def _notice_lost_lease(self, session: Session, snapshot: Snapshot) -> None:
         if session.notice_revoked(snapshot):
             now_s = self._settings.wall_clock()
-            self._book.pause(Pause(self._id, self._path, "restored", _REVOKED, "agent", now_s))
+            self._book.pauses.enter(Pause(self._id, self._path, "restored", _REVOKED, "agent", now_s))
             self._audit.note("restore", "agent", _REVOKED, target=self._id, path=self._path)
             _log.warning("%s: %s", self._path, _REVOKED)
         elif session.notice_lapsed(snapshot):

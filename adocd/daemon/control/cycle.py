@@ -115,7 +115,7 @@ class Cycle:
         mandate = mandate_of(
             session,
             view.sample,
-            self._book.pause_of(self._id),
+            self._book.pauses.of(self._id),
             tuple(pinned.override for pinned in self._book.overrides_of(self._id)),
             ends=self.ends,
             is_left_over=lambda: self.is_left_over(session, view.snapshot, view.sample),
@@ -135,7 +135,7 @@ class Cycle:
             if acquires:
                 await self.release_quietly(session)
             return "the daemon stood still since its last snapshot: it takes a new one first"
-        if self._book.pause_of(self._id) is not mandate.pause:
+        if self._book.pauses.of(self._id) is not mandate.pause:
             return "paused or resumed just now"
         return refused
 
@@ -158,7 +158,7 @@ class Cycle:
         sample = replace(view.sample, originals=session.ledger.originals)
         if (back := session.law.judge.verdict(sample, law_decides=asked is not None)) is not None:
             asked = back, sample
-        return asked if self._book.pause_of(self._id) is None else None
+        return asked if self._book.pauses.of(self._id) is None else None
 
     async def _shadow(self, session: Session, process: HostProcess, view: CycleView) -> str | None:
         """In a dry run, ask the law what it would do, and record that; None otherwise."""

@@ -78,7 +78,7 @@ class Delivery:
             if session.unsettled is not None:
                 session.unsettled.sending(o.name or "" for o in plan.sent if o.scope == "column_family")
         ledger.arming(frozenset(option for way in plan.restore for option in way.change.sets()))
-        in_flight = _InFlight(sending, lease, record, self._book.pause_of(self._id), values, originals)
+        in_flight = _InFlight(sending, lease, record, self._book.pauses.of(self._id), values, originals)
         session.flight.start(lambda: self._carry_out(session, in_flight))
 
     async def _carry_out(self, session: Session, sent: _InFlight) -> None:
@@ -100,7 +100,7 @@ class Delivery:
             await self._book.intend(self._id, self._path, session.detail.session, sent.values, sent.originals)
         except JournalError as error:
             refused = str(error)
-        if self._book.pause_of(self._id) is not sent.pause:
+        if self._book.pauses.of(self._id) is not sent.pause:
             refused = "paused or resumed just now"
         if refused is None or sent.sending.step.leads_back:
             return None

@@ -83,7 +83,7 @@ class TargetLoop:
         """The target's status now."""
         attached = self._attached
         session = None if attached is None else attached.session
-        pause = self._book.pause_of(self.id)
+        pause = self._book.pauses.of(self.id)
         decisions = self.remembered.decisions
         return Status(
             id=self.id,

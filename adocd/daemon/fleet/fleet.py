@@ -175,9 +175,9 @@ class Fleet:
         except (PolicyNotUnderstood, registry.PolicyError) as error:
             _log.error("%s: %s; nothing is changed until the policy is set or reset", path, error)
             reason = f"{error}{_REMEDY}"
-            if self._book.pause_of(target_id) is None:
+            if self._book.pauses.of(target_id) is None:
                 now_s = self._settings.wall_clock()
-                self._book.pause(Pause(target_id, path, "paused", reason, _ITSELF, now_s))
+                self._book.pauses.enter(Pause(target_id, path, "paused", reason, _ITSELF, now_s))
             return Policy(registry.WATCHING)
         if policy is not None:
             _log.info("%s: the policy is %s, as an operator has set it", path, policy.controller)

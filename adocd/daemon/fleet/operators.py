@@ -80,19 +80,19 @@ class Operators:
     async def set_policy(self, loop: TargetLoop, policy: Policy, who: str, asked: int | None = None) -> None:
         """Set a target's policy permanently, which also ends a pause, but none that was entered after it was asked for.
 
-        `asked`: `Book.pauses_entered` of that moment; None: now.
+        `asked`: `Pauses.entered` of that moment; None: now.
         Raises registry.PolicyError when it is invalid, CannotDo when it cannot work on this target.
         """
         self.check_policy(loop, policy)
-        asked = self._book.pauses_entered if asked is None else asked
+        asked = self._book.pauses.entered if asked is None else asked
         try:
             await self._book.set_policy(loop.id, loop.path, policy, who)
         except JournalError as error:
             raise CannotDo(f"the policy would be lost in a restart of the daemon: {error}") from None
         self._note("set-policy", loop, who, f"{who} set the policy to {in_words(policy)}")
         await loop.set_policy(policy)
-        if not self._book.was_paused_since(loop.id, asked):
-            self._book.resume(loop.id, loop.path, who)
+        if not self._book.pauses.entered_since(loop.id, asked):
+            self._book.pauses.resume(loop.id, loop.path, who)
 
     def check_policy(self, loop: TargetLoop, policy: Policy) -> None:
         """Check whether a policy could be set; raises the errors of `set_policy` that can be known beforehand."""
@@ -112,8 +112,8 @@ class Operators:
         policy = self._fleet.policy_for(loop.id, loop.path)
         self._note("reset-policy", loop, who, f"{who} left the policy to the configuration: {in_words(policy)}")
         await loop.set_policy(policy)
-        if is_for_unknown_policy(self._book.pause_of(loop.id)):
-            self._book.resume(loop.id, loop.path, who)
+        if is_for_unknown_policy(self._book.pauses.of(loop.id)):
+            self._book.pauses.resume(loop.id, loop.path, who)
         return was_set
 
     # -- overrides
@@ -171,7 +171,9 @@ class Operators:
 
     def resume(self, loop: TargetLoop | None, who: str) -> bool:
         """Resume the law; returns whether it was paused."""
-        was_paused = self._book.resume(None if loop is None else loop.id, None if loop is None else loop.path, who)
+        was_paused = self._book.pauses.resume(
+            None if loop is None else loop.id, None if loop is None else loop.path, who
+        )
         self._note("resume", loop, who, f"{who} let {'all laws' if loop is None else 'its law'} go on")
         return was_paused
 
@@ -219,7 +221,7 @@ class Operators:
     def _pause(self, loop: TargetLoop | None, state: str, reason: str, who: str) -> None:
         target, path = (None, None) if loop is None else (loop.id, loop.path)
         now_s = self._fleet.wall_clock()
-        self._book.pause(Pause(target, path, "paused" if state == "paused" else "restored", reason, who, now_s))
+        self._book.pauses.enter(Pause(target, path, "paused" if state == "paused" else "restored", reason, who, now_s))
 
     def _check_words(self, asked: OverrideRequest) -> None:
         """Check what needs no database, because a pin for all targets also applies to those that open later."""
@@ -272,7 +274,7 @@ class Operators:
         return PinState(pinned.override, self._book.remaining_s(pinned), why)
 
     def _why_ineffective(self, loop: TargetLoop, override: Override, was_checked: bool) -> str | None:
-        status, pause = loop.status, self._book.pause_of(loop.id)
+        status, pause = loop.status, self._book.pauses.of(loop.id)
         if pause is not None and pause.state == "restored":
             return pause.reason
         if status.policy.dry_run:

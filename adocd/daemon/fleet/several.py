@@ -51,8 +51,8 @@ class Several:
 
     @property
     def pauses_entered(self) -> int:
-        """See Book.pauses_entered."""
-        return self._book.pauses_entered
+        """See Pauses.entered."""
+        return self._book.pauses.entered
 
     async def set_policy(self, selector: Selector, policy: Policy, who: str, asked: int | None = None) -> DoneToSeveral:
         """Set their policy permanently, which also ends their pauses; those that it cannot work on keep their own.
@@ -69,7 +69,7 @@ class Several:
             except CannotDo as error:
                 failed[loop.id] = str(error)
         accepted = [loop for loop in meant if loop.id not in failed]
-        asked = self._book.pauses_entered if asked is None else asked
+        asked = self._book.pauses.entered if asked is None else asked
         try:
             await self._book.set_policies({loop.id: loop.path for loop in accepted}, policy, who)
         except JournalError as error:
@@ -89,15 +89,15 @@ class Several:
         self._note("reset-policy", meant, who, f"{who} left the policy to the configuration")
         await asyncio.gather(*(loop.set_policy(self._fleet.policy_for(loop.id, loop.path)) for loop in meant))
         for loop in meant:
-            if is_for_unknown_policy(self._book.pause_of(loop.id)):
-                self._book.resume(loop.id, loop.path, who)
+            if is_for_unknown_policy(self._book.pauses.of(loop.id)):
+                self._book.pauses.resume(loop.id, loop.path, who)
         return DoneToSeveral(_paths(meant), {}, _paths(closed))
 
     async def _set_and_resume(self, loop: TargetLoop, policy: Policy, who: str, asked: int) -> None:
         """One that hangs must not keep the others paused; who pauses it meanwhile is heard."""
         await loop.set_policy(policy)
-        if not self._book.was_paused_since(loop.id, asked):
-            self._book.resume(loop.id, loop.path, who)
+        if not self._book.pauses.entered_since(loop.id, asked):
+            self._book.pauses.resume(loop.id, loop.path, who)
 
     def _meant(self, selector: Selector) -> tuple[list[TargetLoop], list[TargetLoop]]:
         """Return the open and the closed databases that match."""

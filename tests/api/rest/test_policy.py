@@ -167,6 +167,6 @@ def test_a_policy_that_waits_for_another_ends_no_pause_that_is_entered_meanwhile
             await turns()
             operators[fleet].pause(loop, "bob paused it", "bob")
         await setting
-        assert books[fleet].pause_of(loop.id) is not None
+        assert books[fleet].pauses.of(loop.id) is not None
 
     with_database(tmp_path, body)

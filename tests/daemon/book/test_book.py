@@ -36,7 +36,7 @@ def test_the_next_run_finds_all_of_it(path: Path, time: Time) -> None:
         await book.set_policy(A, "/db", POLICY, "ann")
         await book.pin(override(time, 600.0))
         await book.pin(override(time, None, target=None))
-        book.pause(pause(B, "restored"))
+        book.pauses.enter(pause(B, "restored"))
         book.decided(A, decision(1), path="/db")
 
     async def second(book: Book) -> None:
@@ -49,10 +49,10 @@ def test_the_next_run_finds_all_of_it(path: Path, time: Time) -> None:
             override(time, 600.0),
         ]
         assert [pinned.override.target for pinned in book.overrides_of(B)] == [None]
-        found = book.pause_of(B)
+        found = book.pauses.of(B)
         assert found is not None
         assert (found.state, found.reason) == ("restored", "an incident")
-        assert book.pause_of(A) is None
+        assert book.pauses.of(A) is None
         assert [known.reason for known in await book.decisions(A, 10)] == ["because"]
         assert (book.problem, book.rescued, book.path, book.lost_decisions) == (None, None, path, 0)
 
@@ -69,13 +69,13 @@ def test_what_was_taken_back_is_gone_in_the_next_run(path: Path, time: Time) -> 
         await book.pin(override(time, None))
         assert book.unpin(A, "max_background_jobs", None)
         assert not book.unpin(A, "max_background_jobs", None)
-        book.pause(pause(A))
-        assert book.resume(A, None, "ann")
-        assert not book.resume(A, None, "ann")
+        book.pauses.enter(pause(A))
+        assert book.pauses.resume(A, None, "ann")
+        assert not book.pauses.resume(A, None, "ann")
 
     async def second(book: Book) -> None:
         assert set(book.left(A)) == {BATCH}
-        assert (book.policy_of(A), book.overrides_of(A), book.pause_of(A)) == (None, (), None)
+        assert (book.policy_of(A), book.overrides_of(A), book.pauses.of(A)) == (None, (), None)
 
     in_two_runs(path, time, first, second)
 
@@ -187,24 +187,24 @@ async def nothing_is_pinned(book: Book) -> None:
 
 def test_a_pause_of_all_and_one_that_goes_on(path: Path, time: Time) -> None:
     async def first(book: Book) -> None:
-        book.pause(pause(None))
-        assert book.resume(A, "/db", "ann")
-        assert book.pause_of(A) is None
-        assert book.pause_of(B) is not None
+        book.pauses.enter(pause(None))
+        assert book.pauses.resume(A, "/db", "ann")
+        assert book.pauses.of(A) is None
+        assert book.pauses.of(B) is not None
 
     async def second(book: Book) -> None:
-        assert book.pause_of(A) is None
-        assert book.pause_of(B) is not None
-        book.pause(pause(None, "restored"))
-        found = book.pause_of(A)
+        assert book.pauses.of(A) is None
+        assert book.pauses.of(B) is not None
+        book.pauses.enter(pause(None, "restored"))
+        found = book.pauses.of(A)
         assert found is not None, "a new pause of all is of all"
         assert found.state == "restored"
-        assert book.resume(None, None, "ann")
-        assert (book.pause_of(A), book.pause_of(B)) == (None, None)
-        assert not book.resume(None, None, "ann")
+        assert book.pauses.resume(None, None, "ann")
+        assert (book.pauses.of(A), book.pauses.of(B)) == (None, None)
+        assert not book.pauses.resume(None, None, "ann")
 
     async def third(book: Book) -> None:
-        assert (book.pause_of(A), book.pause_of(B)) == (None, None)
+        assert (book.pauses.of(A), book.pauses.of(B)) == (None, None)
 
     in_two_runs(path, time, first, second)
     in_two_runs(path, time, third, third)
@@ -215,12 +215,12 @@ def test_a_target_that_was_resumed_after_a_restore_of_all_can_be_paused(
     path: Path, time: Time, meant: str | None
 ) -> None:
     async def first(book: Book) -> None:
-        book.pause(pause(None, "restored"))
-        assert book.resume(A, "/db", "ann")
-        book.pause(pause(meant))
+        book.pauses.enter(pause(None, "restored"))
+        assert book.pauses.resume(A, "/db", "ann")
+        book.pauses.enter(pause(meant))
 
     async def second(book: Book) -> None:
-        found, other = book.pause_of(A), book.pause_of(B)
+        found, other = book.pauses.of(A), book.pauses.of(B)
         assert found is not None
         assert found.state == "paused"
         assert other is not None
@@ -261,7 +261,7 @@ def test_what_could_not_be_written_is_written_as_soon_as_it_can(
             raise error
 
         monkeypatch.setattr(content, "put", full)
-        book.pause(pause(A))
+        book.pauses.enter(pause(A))
         assert book.unpin(A, pinned.option, None)
         await asyncio.sleep(0.1)
         assert book.problem is not None
@@ -274,7 +274,7 @@ def test_what_could_not_be_written_is_written_as_soon_as_it_can(
         assert book.unsaved == 0
 
     async def second(book: Book) -> None:
-        assert book.pause_of(A) is not None
+        assert book.pauses.of(A) is not None
         assert book.overrides_of(A) == ()
 
     in_two_runs(path, time, first, second)
@@ -300,8 +300,8 @@ def test_without_a_journal_nothing_new_is_allowed_and_operators_are_told_why(pat
                     await asked
             with pytest.raises(JournalError):
                 await book.pin(override(time, None))
-            book.pause(pause(A))
-            assert book.pause_of(A) is not None, "stopping always works"
+            book.pauses.enter(pause(A))
+            assert book.pauses.of(A) is not None, "stopping always works"
             book.decided(A, decision(1), path="/db")
             assert await book.decisions(A, 10) == ()
 
@@ -346,7 +346,7 @@ def test_a_first_start_on_a_full_disk_begins_the_journal_when_there_is_room(path
             await book.intend(A, "/db", "s1", {JOBS: "4"}.items(), {JOBS: "2"})
         with pytest.raises(JournalError):
             await book.pin(override(time, None))
-        book.pause(pause(A))
+        book.pauses.enter(pause(A))
         book.operated("pause", "ann", "a pause", target=A)
         book.save()
         await asyncio.sleep(0.1)
@@ -372,7 +372,7 @@ def test_a_first_start_on_a_full_disk_begins_the_journal_when_there_is_room(path
         await book.close()
         async with opened(path, time) as book:
             assert set(book.left(A)) == {JOBS}
-            assert book.pause_of(A) is not None
+            assert book.pauses.of(A) is not None
             assert [each.sentence for each in book.operations] == ["a pause"]
             assert len(await book.decisions(A, 10)) == 1
 
@@ -470,7 +470,7 @@ def test_a_stop_does_not_wait_for_a_journal_that_hangs(
     async def run() -> None:
         async with opened(path, time) as book:
             monkeypatch.setattr(content, "put", hanging)
-            book.pause(pause(A))
+            book.pauses.enter(pause(A))
             await book.close()
             assert "does not answer" in caplog.text
             answers.set()

@@ -129,16 +129,16 @@ def test_a_change_of_options_that_are_known_is_announced_anew_when_one_is_forgot
 
 def test_a_restore_that_is_asked_for_while_a_target_is_forgotten_stays(path: Path, time: Time) -> None:
     async def first(book: Book) -> None:
-        book.pause(pause(A))
+        book.pauses.enter(pause(A))
         with held(book):
             forgetting = asyncio.create_task(book.forget_target(A))
             await turns()
-            book.pause(pause(A, "restored"))
+            book.pauses.enter(pause(A, "restored"))
         await forgetting
         await second(book)
 
     async def second(book: Book) -> None:
-        found = book.pause_of(A)
+        found = book.pauses.of(A)
         assert found is not None
         assert found.state == "restored"
 

@@ -203,7 +203,7 @@ def test_a_pause_while_the_journal_writes_is_respected(tmp_path: Path, monkeypat
 
         async def slow(*announced: Any) -> None:
             await intend(*announced)
-            scene.book.pause(Pause(loop.id, loop.path, "paused", "alice looks", "alice", 0.0))
+            scene.book.pauses.enter(Pause(loop.id, loop.path, "paused", "alice looks", "alice", 0.0))
 
         monkeypatch.setattr(scene.book, "intend", slow)
         loop = await scene.attach(Policy("theirs"))
@@ -230,7 +230,7 @@ def test_a_pause_during_a_slow_step_is_respected(tmp_path: Path, monkeypatch: py
             lambda: loop.status.detail is not None and session_of(loop).held.current is not None, "it asks the law"
         )
         await asyncio.sleep(0.1)
-        scene.book.pause(Pause(loop.id, loop.path, "paused", "alice looks", "alice", 0.0))
+        scene.book.pauses.enter(Pause(loop.id, loop.path, "paused", "alice looks", "alice", 0.0))
         await asyncio.sleep(1.0)
         assert database.executed == []
         running.cancel()

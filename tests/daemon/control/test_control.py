@@ -348,13 +348,13 @@ def test_a_pause_stops_the_law_and_keeps_what_is_set(tmp_path: Path) -> None:
         loop = await scene.attach(ADOC)
         await ticks(loop, 2)
         await until(lambda: outcomes(loop) == ["applied"], "it is tuned")
-        scene.book.pause(Pause(loop.id, loop.path, "paused", "alice looks", "alice", 0.0))
+        scene.book.pauses.enter(Pause(loop.id, loop.path, "paused", "alice looks", "alice", 0.0))
         sentences = await ticks(loop, 3)
         assert sentences[-1] == "paused: alice looks"
         assert loop.remembered.decisions.count == 1
         assert write_buffer_size(database) == str(128 * MIB)
         assert database.keeper.lease() is not None
-        assert scene.book.resume(loop.id, loop.path, "alice")
+        assert scene.book.pauses.resume(loop.id, loop.path, "alice")
         await ticks(loop, 2)  # the first begins a window: what was in the pause does not count
         await until(lambda: write_buffer_size(database) == str(192 * MIB), "it goes on from there")
 

@@ -118,7 +118,7 @@ def test_a_change_that_ends_after_its_lease_is_no_way_back(tmp_path: Path) -> No
         with database.hold_changes():
             await ticks(loop, 1)
             await until(lambda: database.session.snapshot(None)["change_in_flight"], "the change is in flight")
-            scene.book.pause(Pause(loop.id, loop.path, "restored", "bob restored", "bob", 0.0))
+            scene.book.pauses.enter(Pause(loop.id, loop.path, "restored", "bob restored", "bob", 0.0))
             revoking = asyncio.create_task(loop.revoke())
             await until(lambda: database.keeper.lease() is None, "the lease is revoked")
             database.fail_next("column_family", "no space left on device", applied=True)

@@ -372,11 +372,11 @@ def test_no_window_of_a_law_spans_a_pause(tmp_path: Path, monkeypatch: pytest.Mo
         await ticks(loop, 2)
         (fast,) = parts(session_of(loop).law)
         await ticked_until(loop, lambda: bool(fast.samples), "it is asked")
-        scene.book.pause(Pause(loop.id, loop.path, "paused", "alice looks", "alice", 0.0))
+        scene.book.pauses.enter(Pause(loop.id, loop.path, "paused", "alice looks", "alice", 0.0))
         await ticks(loop, 2)
         paused_s = time.monotonic()
         await ticks(loop, 2)
-        assert scene.book.resume(loop.id, loop.path, "alice")
+        assert scene.book.pauses.resume(loop.id, loop.path, "alice")
         await ticked_until(loop, lambda: fast.samples[-1].monotonic_s > paused_s, "it is asked again")
         assert not [sample for sample in fast.samples if sample.began_s < paused_s < sample.monotonic_s]
 

@@ -106,7 +106,7 @@ def test_what_is_back_in_no_options_file_may_come_up_tuned_and_is_not_forgotten(
         loop = await tuned(scene)
         if not is_written:
             database.fail_next("column_family", "IO error: no OPTIONS file", applied=True)
-        scene.book.pause(Pause(loop.id, loop.path, "restored", "bob restored", "bob", 0.0))
+        scene.book.pauses.enter(Pause(loop.id, loop.path, "restored", "bob restored", "bob", 0.0))
         await loop.revoke()
         await until(lambda: write_buffer_size(database) == str(64 * MIB), "it is restored")
         await ticks(loop, 4)

@@ -124,7 +124,7 @@ def test_a_revoked_lease_pauses_the_target_until_it_is_resumed(tmp_path: Path) -
         await until(lambda: write_buffer_size(database) == str(64 * MIB), "the originals are back")
         await ticks(loop, 3)
         assert loop.remembered.decisions.count == 1
-        assert scene.book.resume(loop.id, loop.path, "op")
+        assert scene.book.pauses.resume(loop.id, loop.path, "op")
         assert (await ticks(loop, 1))[-1].startswith("adoc")
         await loop.stop()
 

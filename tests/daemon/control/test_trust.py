@@ -235,11 +235,11 @@ def test_a_pause_takes_nothing_of_a_restore_back(tmp_path: Path) -> None:
         await ticks(loop, 2)
         await pin(scene, "write_buffer_size", str(32 * MIB))
         await ticks(loop, 3)
-        scene.book.pause(Pause(loop.id, loop.path, "restored", "bob restored", "bob", 0.0))
+        scene.book.pauses.enter(Pause(loop.id, loop.path, "restored", "bob restored", "bob", 0.0))
         await loop.revoke()
         await until(lambda: write_buffer_size(database) == str(64 * MIB), "it is restored")
         for target in (None, loop.id):
-            scene.book.pause(Pause(target, None, "paused", "carol paused", "carol", 0.0))
+            scene.book.pauses.enter(Pause(target, None, "paused", "carol paused", "carol", 0.0))
         sentence = (await ticks(loop, 4))[-1]
         assert sentence == "paused: bob restored"
         assert write_buffer_size(database) == str(64 * MIB)

@@ -126,10 +126,10 @@ def test_a_panic_that_was_not_answered_and_then_resumed_begins_from_the_original
             raise Silent("did not answer DELETE within 2 s")
 
         session_of(loop).target.revoke_lease = silent  # type: ignore[method-assign]
-        scene.book.pause(Pause(loop.id, loop.path, "restored", "bob restored", "bob", 0.0))
+        scene.book.pauses.enter(Pause(loop.id, loop.path, "restored", "bob restored", "bob", 0.0))
         with pytest.raises(Silent):
             await loop.revoke()
-        scene.book.resume(loop.id, loop.path, "bob")
+        scene.book.pauses.resume(loop.id, loop.path, "bob")
         await ticks(loop, 3)
         await pin(scene, "write_buffer_size", str(32 * MIB))
         await ticks(loop, 3)

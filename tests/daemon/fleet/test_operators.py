@@ -83,7 +83,7 @@ def test_a_policy_ends_no_pause_or_restore_that_was_asked_for_after_it(
             restores = stop(fleet, loop, meanwhile) if meanwhile else []
             await turns()
         await asyncio.gather(setting, *restores)
-        assert (books[fleet].pause_of(loop.id) is not None) == bool(meanwhile), f"{before}, then {meanwhile}"
+        assert (books[fleet].pauses.of(loop.id) is not None) == bool(meanwhile), f"{before}, then {meanwhile}"
 
     async def body(fleet: Fleet, loop: TargetLoop) -> None:
         stops = ("", "pause", "restore", "pause all", "restore all")
@@ -101,10 +101,10 @@ def test_a_reset_policy_ends_no_pause_of_the_user_adocd(tmp_path: Path, ask: Ask
     async def body(fleet: Fleet, loop: TargetLoop) -> None:
         operators[fleet].pause(loop, "adocd paused it: a bulk load", "adocd")
         await ask(fleet, loop)
-        assert books[fleet].pause_of(loop.id) is not None
+        assert books[fleet].pauses.of(loop.id) is not None
         await operators[fleet].restore(loop, "adocd")
         await ask(fleet, loop)
-        assert books[fleet].pause_of(loop.id) is not None
+        assert books[fleet].pauses.of(loop.id) is not None
 
     with_database(tmp_path, body)
 
@@ -116,8 +116,8 @@ def test_a_reset_policy_ends_the_pause_for_a_policy_that_was_not_understood(
 ) -> None:
     async def body(fleet: Fleet, loop: TargetLoop) -> None:
         reason = "there is no controller 'law-of-the-future'; set or reset the policy"
-        books[fleet].pause(Pause(loop.id, loop.path, "paused", reason, who, 1.0))
+        books[fleet].pauses.enter(Pause(loop.id, loop.path, "paused", reason, who, 1.0))
         await ask(fleet, loop)
-        assert books[fleet].pause_of(loop.id) is None
+        assert books[fleet].pauses.of(loop.id) is None
 
     with_database(tmp_path, body)

@@ -94,7 +94,7 @@ async def fill(book: Book) -> None:
     await book.intend(B, "/other", "s2", {JOBS: "8"}.items(), {JOBS: "3"})
     await book.set_policy(A, "/db", Policy("adoc", {"threads_max": 8}), "ann")
     await book.pin(override())
-    book.pause(replace(pause(B), state="restored"))
+    book.pauses.enter(replace(pause(B), state="restored"))
     book.operated("pin", "ann", "a pin", target=A)
     await settled(book)
 
@@ -136,7 +136,7 @@ def known(book: Book) -> dict[str, object]:
         "tuned": {(target, name): (t.original, t.sent) for target in (A, B) for name, t in book.left(target).items()},
         "policies": (book.policy_of(A), book.policy_of(B)),
         "overrides": book.overrides,
-        "pause": book.pause_of(B),
+        "pause": book.pauses.of(B),
         "operations": tuple(book.operations),
     }
 
