@@ -23,11 +23,18 @@ class Counted:
         return None if now is None or then is None else now - then
 
     def at_end_of(self, seconds: float, name: str) -> float | None:
-        """Give what a phase of so many seconds brought, of a counter that only clients move: none does after it."""
+        """Give what a phase of so many seconds brought, of a counter that only clients move.
+
+        None does after the phase, nor between a load and the phase, so the samples around it have all of it. To
+        interpolate would lose what clients write in the phase's first moments, before the cap is in force.
+        """
         # One sample later than necessary: the end of a phase is known only to a tenth of a second.
         seen = bisect_left(self._times, self._begin_s + seconds) + 1
         reached = self._times[min(seen, len(self._times) - 1)]
-        return self.at(max(seconds, reached - self._begin_s), name)
+        rested = self._times[max(0, bisect_right(self._times, self._begin_s) - 1)]
+        now = self._value(max(self._begin_s + seconds, reached), name)
+        then = self._value(min(self._begin_s, rested), name)
+        return None if now is None or then is None else now - then
 
     def moved(self, at_s: float, phase_s: float | None = None) -> Moved:
         """Give all of them `at_s` after the beginning; with `phase_s`, that of the phase that ends there."""

@@ -79,7 +79,6 @@ def run(
             preparing = _Preparing(cap, program, job, policy)
 
             def looked(seen: Watched) -> None:
-                preparing.look(seen)
                 device.look()
                 processors.look()
                 on_look(seen.newest)
@@ -87,6 +86,7 @@ def run(
             with Settling(room, database, owners_options(wanted.scale)) as settling:
 
                 def polled(seen: Watched) -> None:
+                    preparing.look(seen)
                     if program.is_settling(job):
                         settling.look(seen)
                         if settling.is_over(seen):

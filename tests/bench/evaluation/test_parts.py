@@ -87,6 +87,8 @@ def test_counts_grow_evenly_between_samples_and_from_none_before_the_first() -> 
 def test_what_clients_wrote_is_read_after_the_phase_and_flushes_at_its_end() -> None:
     counted = Counted(ticks((101.0, 100), (102.0, 200), (103.0, 260), (104.0, 260)), 100.0)
     assert counted.at_end_of(2.5, "writes") == 260
+    loaded = Counted(ticks((101.0, 900), (102.0, 900), (103.0, 1500), (104.0, 1600), (105.0, 1600)), 102.9)
+    assert loaded.at_end_of(1.5, "writes") == 700, "nobody wrote between the load and the phase"
     moved = counted.moved(2.5, 2.5)
     assert moved.flush_written_bytes == 2300
     assert moved.wal_bytes is None
