@@ -56,9 +56,8 @@ block tide-cap-210 5 --scheme "$flood_schemes" --profile cap-210 --workload fill
 # Five minutes, so that the limits of pending bytes matter. Alone: its device takes the whole disk.
 block flood-cap-210 5 --scheme "$flood_schemes" --profile cap-210 --workload fillrandom --seconds 300
 # Reads use the processors, so these cannot be made at once.
-block reads-cap-210 5 --profile cap-210 --seconds 60 \
-  --scheme default,default-with-adoc-memory,default-with-tide-memory,auto-tuned,silk-o,adoc,tide \
-  --workload ycsb-a,ycsb-b,ycsb-c,ycsb-d,ycsb-e,ycsb-f,readwhilewriting
+reads_schemes=default,default-with-adoc-memory,default-with-tide-memory,auto-tuned,silk-o,adoc,tide
+block reads-cap-210 5 --profile cap-210 --seconds 60 --scheme "$reads_schemes" --workload readwhilewriting
 
 # -- at a sixteenth, or a thirty-second
 
@@ -73,6 +72,9 @@ adoc_schemes+=,adoc,adoc-threads,adoc-batch,silk-d,silk-p,silk-o,default-with-ti
 # A third of the free space of 7 GB is about what `tide` keeps in level 0 at most, 200 files.
 scaled adoc-cap-13 16 9 --scheme "$adoc_schemes" --profile cap-13 --workload fillrandom --seconds 300 --device-gb 7
 scaled adoc-cap-15 32 9 --scheme "$adoc_schemes" --profile cap-15 --workload fillrandom --seconds 300 --device-gb 7
+# YCSB (ADOC's figures 17 and 18). Alone where reads use the processors; where clients wait for the device, several at once.
+scaled ycsb-cap-13 16 1 --scheme "$reads_schemes" --profile cap-13 --workload ycsb-b,ycsb-c,ycsb-d,ycsb-e --seconds 30
+scaled ycsb-updates-cap-13 16 5 --scheme "$reads_schemes" --profile cap-13 --workload ycsb-a,ycsb-f --seconds 60
 # SILK's figures 8B and 8C, at a tenth: its law takes no less than 4 MiB/s. Clients use four fifths of 5 MB/s in a peak, and
 # the law's threshold is three quarters, so it must act.
 peaks() {

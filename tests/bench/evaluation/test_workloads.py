@@ -15,7 +15,7 @@ from adocd_bench.evaluation.loads import workloads
 from adocd_bench.evaluation.loads.closed_loop import DbBenchLoad
 from adocd_bench.evaluation.loads.generated import GeneratedLoad
 from adocd_bench.evaluation.loads.program import LoadJob
-from adocd_bench.evaluation.loads.workloads import WORKLOADS, LoadAsked
+from adocd_bench.evaluation.loads.workloads import RECORDS, WORKLOADS, LoadAsked
 from adocd_bench.evaluation.plan import RunsAsked
 from adocd_bench.evaluation.schemes import SCHEMES
 from adocd_bench.evaluation.search import two_phase
@@ -23,7 +23,7 @@ from adocd_bench.evaluation.setting import _least_bytes, _room_bytes, program
 from adocd_bench.host.device import UNCAPPED, parse_profile
 from adocd_bench.host.usage import Usage
 from adocd_bench.load.arrivals import mean_per_s, total_s
-from adocd_bench.load.spec import ClosedArrivals, Drain, OpenArrivals
+from adocd_bench.load.spec import ClosedArrivals, Drain, KeyChoice, Mix, OpenArrivals, Work
 from adocd_bench.programs.db_bench import DbBench
 from adocd_bench.programs.native import NativeProgram
 from adocd_bench.run.observe import ObservedRun
@@ -132,6 +132,21 @@ def test_a_program_that_loads_says_when_it_is_done_and_one_that_does_not_is_meas
         said.append(loading.is_preparing(job))
         assert not wave.is_preparing(job)
     assert said == [True, True, True, True, False]
+
+
+def test_ycsb_reads_each_record_once_before_it_is_measured_as_part_of_the_preparation(tmp_path: Path) -> None:
+    job = LoadJob(tmp_path / "db", tmp_path, 60, 7, SCHEMES["default"].used(Circumstances()))
+    for load in (made("ycsb-b", 16), made("ycsb-b", 16, rate_per_s=10.0)):
+        _, _, reading, measured, _ = load.spec(job).phases
+        assert isinstance(reading, Work)
+        assert (reading.arrivals, reading.operations) == (ClosedArrivals(count=RECORDS // 16), Mix(read=1.0))
+        assert reading.keys == KeyChoice("sequential", RECORDS // 16)
+        assert not reading.measured
+        output = tmp_path / f"{load.name}.out"
+        output.write_text(f"phase load\nphase settle\nphase {reading.name}\n")
+        assert load.is_preparing(job)
+        output.write_text(f"phase load\nphase settle\nphase {reading.name}\nphase {measured.name}\n")
+        assert not load.is_preparing(job)
 
 
 def test_a_program_is_settled_from_when_its_clients_have_stopped_until_it_is_told(tmp_path: Path) -> None:

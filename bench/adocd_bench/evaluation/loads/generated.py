@@ -19,8 +19,8 @@ from adocd_bench.run.settle import SETTLED_WITHIN_S
 _BESIDE_S = 900.0
 #: The bench ends the drain; a program that gave up first would close its database under the bench.
 _DRAIN_S = SETTLED_WITHIN_S + 60.0
-_LOAD, _SETTLE, _DRAIN = "load", "settle", "drain"
-_PREPARING = {_LOAD, _SETTLE}
+_LOAD, _SETTLE, _READ, _DRAIN = "load", "settle", "read-once", "drain"
+_PREPARING = {_LOAD, _SETTLE, _READ}
 #: Reads of what a phase has left behind: the thesis's number (Warlo 2018, figure 4.2), or so long.
 READS, READS_S = 100_000, 30.0
 
@@ -34,6 +34,8 @@ class GeneratedLoad:
         work: the measured phase.
         value_bytes: of each record.
         loaded: whether the records of `work` are there before it, each written once.
+        cached: whether each record is read once before it, as part of the preparation. Flushes and compactions go past
+            the page cache, so a short phase of reads would otherwise show mostly how fast the device fills the cache.
         warm_up: work of the same kind before it that is not measured.
         reads: what is read after it; None for nothing. Automatic compaction is switched off for it, as the thesis has
             it; a law may switch it on again, and then the report has no figure of these reads.
@@ -47,6 +49,7 @@ class GeneratedLoad:
     seconds: int
     value_bytes: int = 1000
     loaded: bool = True
+    cached: bool = False
     warm_up: Work | None = None
     reads: Work | None = None
     drained: bool = True
@@ -145,6 +148,8 @@ class GeneratedLoad:
         phases: list[Work | Drain] = []
         if self.loaded:
             phases += [load(self.work.keys.records), Drain(_SETTLE, _DRAIN_S)]
+        if self.cached:
+            phases.append(_read_once(self.work.keys.records))
         if self.warm_up is not None:
             phases.append(self.warm_up)
         phases.append(replace(self.work, measured=True))
@@ -160,6 +165,10 @@ class GeneratedLoad:
 def load(records: int) -> Work:
     """Write each record once, in the order of their numbers, which is random in that of their keys."""
     return Work(_LOAD, ClosedArrivals(count=records), Mix(update=1.0), KeyChoice("sequential", records))
+
+
+def _read_once(records: int) -> Work:
+    return Work(_READ, ClosedArrivals(count=records), Mix(read=1.0), KeyChoice("sequential", records), threads=4)
 
 
 def _span_s(phases: Sequence[PhaseResult]) -> tuple[float, float] | None:

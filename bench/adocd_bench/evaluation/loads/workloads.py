@@ -75,7 +75,8 @@ def _ycsb(letter: str) -> BenchWorkload:
     def program(asked: LoadAsked) -> LoadProgram:
         keys = KeyChoice(core.distribution, max(1, RECORDS // asked.scale))
         if asked.rate_per_s is not None:
-            return generated(arrivals.constant(asked.rate_per_s, asked.seconds), core.operations, keys)
+            arriving = generated(arrivals.constant(asked.rate_per_s, asked.seconds), core.operations, keys)
+            return replace(arriving, cached=True)
         work = Work(
             "measured",
             ClosedArrivals(seconds=asked.seconds),
@@ -85,7 +86,7 @@ def _ycsb(letter: str) -> BenchWorkload:
             scan_length=ycsb.SCAN_LENGTH,
         )
         arguments = {"records": keys.records, "threads": work.threads, "distribution": keys.distribution}
-        return GeneratedLoad(_generator(), work, asked.seconds, arguments=arguments)
+        return GeneratedLoad(_generator(), work, asked.seconds, cached=True, arguments=arguments)
 
     return BenchWorkload(f"ycsb-{letter}", f"YCSB {letter.upper()}: {core.title}", program)
 
