@@ -72,9 +72,15 @@ adoc_schemes+=,adoc,adoc-threads,adoc-batch,silk-d,silk-p,silk-o,default-with-ti
 # A third of the free space of 7 GB is about what `tide` keeps in level 0 at most, 200 files.
 scaled adoc-cap-13 16 9 --scheme "$adoc_schemes" --profile cap-13 --workload fillrandom --seconds 300 --device-gb 7
 scaled adoc-cap-15 32 9 --scheme "$adoc_schemes" --profile cap-15 --workload fillrandom --seconds 300 --device-gb 7
-# YCSB (ADOC's figures 17 and 18). Alone where reads use the processors; where clients wait for the device, several at once.
-scaled ycsb-cap-13 16 1 --scheme "$reads_schemes" --profile cap-13 --workload ycsb-b,ycsb-c,ycsb-d,ycsb-e --seconds 30
-scaled ycsb-updates-cap-13 16 5 --scheme "$reads_schemes" --profile cap-13 --workload ycsb-a,ycsb-f --seconds 60
+# YCSB. Reads use the processors, and those of a shared machine change their speed, so the runs of a pair are side by side:
+# as many at once as there are schemes, and the next repetition begins when all have ended.
+for letter in a b c d e f; do
+  block "ycsb-$letter-cap-13" 5 --scheme default,default-with-tide-memory,tide --scale 16 --at-once 3 \
+    --profile cap-13 --workload "ycsb-$letter" --seconds 45
+  # ADOC's figures 17 and 18.
+  block "adoc-ycsb-$letter-cap-13" 5 --scheme default,default-with-adoc-memory,auto-tuned,silk-o,adoc --scale 16 \
+    --at-once 5 --profile cap-13 --workload "ycsb-$letter" --seconds 45
+done
 # SILK's figures 8B and 8C, at a tenth: its law takes no less than 4 MiB/s. Clients use four fifths of 5 MB/s in a peak, and
 # the law's threshold is three quarters, so it must act.
 peaks() {

@@ -24,6 +24,10 @@ class NotInTime(NoDaemon):
     """A daemon is there and does not answer in time: what was asked may still happen."""
 
 
+class MayNotAsk(NoDaemon):
+    """This user may not use the socket: a daemon may be there."""
+
+
 class RestError(Exception):
     """The daemon refused; has the sentence and the HTTP status of its problem."""
 
@@ -59,7 +63,7 @@ class RestClient:
             request = HttpRequest.of(self._socket, method, path, **more)
             status, body = self._exchange(request)
         except NotAllowed as error:
-            raise NoDaemon(
+            raise MayNotAsk(
                 f"{error}; ask as root, as the daemon's user, or as a member of the group that the socket belongs to"
             ) from None
         except Silent as error:

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from adocd.api.client import NoDaemon, NotInTime, RestError
+from adocd.api.client import MayNotAsk, NoDaemon, NotInTime, RestError
 from adocd.api.restored import not_back
 from adocd.cli import completing, policy, show, show_policy
 from adocd.cli.exits import Exit, fail
@@ -103,11 +103,11 @@ def restore(
         remembered = True
     except NoDaemon as error:
         remembered = None if isinstance(error, NotInTime) else False
-        answer = _restore_directly(None if everything else target)
+        answer = _restore_directly(None if everything else target, error)
     except RestError as error:
         if error.status < 500:
             raise
-        answer = _restore_directly(None if everything else target)
+        answer = _restore_directly(None if everything else target, error)
     show.json_or(as_json, answer, show.restored)
     if not as_json:
         show.left_alone(remembered=remembered, everything=everything)
@@ -115,7 +115,7 @@ def restore(
         raise typer.Exit(Exit.FAILED)
 
 
-def _restore_directly(target: str | None) -> dict[str, Any]:
+def _restore_directly(target: str | None, because: NoDaemon | RestError) -> dict[str, Any]:
     # Imported here: it loads the protocol's types, which would double the start time of every other command.
     import asyncio  # noqa: PLC0415
     from dataclasses import asdict  # noqa: PLC0415
@@ -124,6 +124,8 @@ def _restore_directly(target: str | None) -> dict[str, Any]:
 
     result = asyncio.run(restore_without_daemon(run_dir.run_dir(), target))
     if not result.restored and not result.failed:
+        if isinstance(because, MayNotAsk):  # who may not see the daemon does not see the agents either
+            raise because
         what = "no database" if target is None else f"no database that {target!r} names"
         fail(f"no daemon answers, and {what} has an agent in {run_dir.run_dir()}", Exit.NO_TARGET)
     return asdict(result)

@@ -348,11 +348,13 @@ def test_every_number_of_readme_is_plain_or_measured() -> None:
     assert ends
     assert "##" not in measured
     # test_results.py has the table's rows, the ratios of two sentences, and the size of one device;
-    # test_results_peaks.py has the sentence on peaks; and there is nothing else.
+    # test_results_peaks.py has the sentence on peaks, test_results_ycsb.py that on YCSB; and there is nothing else.
     said = re.sub(r"^\|.*\|$", "", measured, flags=re.MULTILINE)
     peaks_told = r"\bof\s+100\s+s\s+the\s+99\.9th\s+percentile.*?only\s+those\s+of\s+100\s+s\s+show"
     said, peaks = re.subn(peaks_told, "", said, flags=re.DOTALL)
     assert peaks == 1
+    said, ycsb = re.subn(r"\bYCSB\b.*?In\s+B,\s+C\s+and\s+E", "", said, flags=re.DOTALL)
+    assert ycsb == 1
     ratios = re.findall(r"\d\.\d\d(?:,\s+\d\.\d\d)*\s+and\s+\d\.\d\d", said)
     assert len(ratios) == 2
     for each in ratios:

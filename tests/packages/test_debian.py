@@ -7,6 +7,7 @@ run on the package unpacked beside a copy of librocksdb, and only what the packa
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import grp
 import json
 import os
@@ -220,6 +221,27 @@ def test_it_makes_the_account_and_the_run_directory(place: Place) -> None:
     assert account.pw_shell == "/usr/sbin/nologin"
     assert grp.getgrgid(account.pw_gid).gr_name == "adocd"
     assert (RUN.stat().st_gid, stat.S_IMODE(RUN.stat().st_mode)) == (account.pw_gid, 0o2770)
+
+
+@as_root
+def test_purging_it_leaves_what_is_in_use(place: Place) -> None:
+    """The account while a unit names its group, and the lock while a daemon has it."""
+    purge: list[str | Path] = ["sh", REPOSITORY / "agents" / "native" / "packaging" / "postrm", "purge"]
+    unit, lock = Path("/run/systemd/system/adocd-test.service.d/group.conf"), RUN / "daemon.lock"
+    unit.parent.mkdir(parents=True)
+    try:
+        unit.write_text("[Service]\nSupplementaryGroups=ssl-cert adocd\n")
+        with lock.open("w") as held:
+            fcntl.flock(held, fcntl.LOCK_EX)
+            said_by(*purge)
+            assert lock.exists()
+        assert has_account()
+        said_by(*purge)
+        assert not lock.exists()
+        assert has_account()
+    finally:
+        shutil.rmtree(unit.parent)
+    assert place.library.exists(), "the package's own purge comes next"
 
 
 @as_root

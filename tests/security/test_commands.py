@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from adocd.api.client import NoDaemon, RestClient
-from adocd.cli import explain
+from adocd.cli import explain, steer
 from adocd.cli.exits import Exit, Failure
 from tests.diagnosis.logs import opened
 from tests.support.users import ALICE, ROOT, somebody
@@ -27,6 +27,14 @@ def test_a_daemon_of_others(base: Path) -> None:
         "daemon.sock may not be used: Permission denied; ask as root, as the daemon's user, or as a member of the "
         "group that the socket belongs to"
     )
+
+
+def test_a_restore_of_others_databases(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever may not see the daemon is not told that there is none."""
+    monkeypatch.setenv("ADOCD_RUN_DIR", str(base))
+    base.chmod(0o700)
+    with somebody(ALICE), pytest.raises(NoDaemon, match="may not be used: Permission denied; ask as root"):
+        steer.restore(target=None, everything=True)
 
 
 def test_a_log_of_others(base: Path) -> None:

@@ -62,7 +62,11 @@ _PERCENTILES = (("50", "p50_s"), ("99", "p99_s"), ("99.9", "p99_9_s"), ("100", "
 #: Name, help and boolean member of a target.
 _STATES = (
     ("target_paused", "1 while its law decides nothing", "paused"),
-    ("target_fallen_back", "1 while its law has failed and nothing decides until a policy is set", "fell_back"),
+    (
+        "target_fallen_back",
+        "1 while its law has failed and nothing decides until a policy is set or the daemon restarts",
+        "fell_back",
+    ),
     ("lease_held", "1 while this daemon may change the database", "lease_held"),
     ("lease_held_by_other", "1 while another holder may change the database", "lease_held_by_other"),
 )
@@ -124,7 +128,7 @@ def _work(found: list[_Target]) -> Iterator[Metric]:
     )
     refusals = CounterMetricFamily(
         "adocd_guard_refusals",
-        "How often a guard refused a change, repeated refusals included",
+        "How often a guard refused a change, repeated refusals included; its name has _ for a space",
         labels=(*_TARGET, "guard"),
     )
     deviations = CounterMetricFamily(
@@ -133,7 +137,9 @@ def _work(found: list[_Target]) -> Iterator[Metric]:
         labels=(*_TARGET, "outcome"),
     )
     reversals = CounterMetricFamily(
-        "adocd_knob_reversals", "How often the law reversed an option's direction", labels=(*_TARGET, "option")
+        "adocd_knob_reversals",
+        "How often the law reversed an option's direction; delayed_write_rate is not counted",
+        labels=(*_TARGET, "option"),
     )
     actuation = HistogramMetricFamily(
         "adocd_actuation_seconds", "From the request to change options until they are read back", labels=_TARGET

@@ -184,10 +184,10 @@ class Ledger:
     def deviations(self, current: Values) -> tuple[Deviation, ...]:
         """Find the options that no longer have the value we set.
 
-        A value equal to the one before our change was reverted by RocksDB, if that does so; any other was set by
-        somebody else. Thread pools grow by themselves and belong to the process, so nobody is blamed. The rate limiter
-        also belongs to the process, but only one database at a time turns it (guards.shared): if it moves, RocksDB's
-        auto_tuned or somebody else moved it.
+        A column family's value equal to the one before our change was reverted by RocksDB, if that does so; any other
+        was set by somebody else. RocksDB reverts nothing database-wide (#13294). Thread pools grow by themselves and
+        belong to the process, so nobody is blamed. The rate limiter also belongs to the process, but only one database
+        at a time turns it (guards.shared): if it moves, RocksDB's auto_tuned or somebody else moved it.
         """
         found = []
         for option, account in self._accounts.items():
@@ -200,7 +200,7 @@ class Ledger:
             if option.scope == "thread_pool":
                 account.confirmed = None
                 continue
-            may_be_reverted = self.is_reverted and option.scope != "rate_limiter" and account.reverts < _REVERTS_MAX
+            may_be_reverted = self.is_reverted and option.scope == "column_family" and account.reverts < _REVERTS_MAX
             reverted = may_be_reverted and value == account.before
             if reverted:
                 account.reverts += 1

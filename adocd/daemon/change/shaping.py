@@ -13,6 +13,9 @@ from adocd.model.reading import value_now
 from adocd.model.sample import Sample
 
 _Key = tuple[Knob, str | None]
+#: RocksDB lowers the delayed write rate by itself each time it finds a delay that goes on (HAZARDS 21), so laws say it
+#: anew each second. One that may not would leave writes nearly at a standstill.
+_NOT_SHAPED = Knob.DELAYED_WRITE_RATE
 
 
 @dataclass(slots=True)
@@ -20,7 +23,8 @@ class Shaper:
     """Remembers one law's moves, in the samples' own time.
 
     The guards: `step` limits the factor by which a knob changes at once; `pacing` sets a minimum time between two
-    decisions; `refractory` sets a minimum time before a knob reverses direction.
+    decisions; `refractory` sets a minimum time before a knob reverses direction. None of them holds the delayed write
+    rate, or counts it as a decision.
     """
 
     shaping: Shaping
@@ -30,12 +34,16 @@ class Shaper:
     def shape(self, settings: Iterable[Setting], sample: Sample) -> tuple[tuple[Setting, ...], tuple[Note, ...]]:
         """Return what remains of a decision's settings, and the notes of the guards that limited it."""
         now_s, limits = sample.monotonic_s, self.shaping
-        if self._last_s is not None and now_s - self._last_s < limits.pacing_s:
-            waits = limits.pacing_s - (now_s - self._last_s)
-            return (), (Note("pacing", f"the last decision was {now_s - self._last_s:.1f} s ago, {waits:.1f} s to go"),)
+        pacing = self._pacing(now_s)
         kept: list[Setting] = []
         notes: list[Note] = []
         for setting in settings:
+            if setting.knob is _NOT_SHAPED:
+                kept.append(setting)
+                continue
+            if pacing is not None:
+                notes = [pacing]
+                continue
             now = value_now(setting.knob, sample, setting.column_family)
             if now is None:
                 kept.append(setting)
@@ -54,9 +62,16 @@ class Shaper:
         """Remember settings that were decided."""
         for setting in settings:
             now = value_now(setting.knob, sample, setting.column_family)
-            if now is not None and now != setting.value:
+            if now is not None and now != setting.value and setting.knob is not _NOT_SHAPED:
                 self._last_s = sample.monotonic_s
                 self._moved[_key(setting)] = (sample.monotonic_s, _goes_up(setting, now))
+
+    def _pacing(self, now_s: float) -> Note | None:
+        since_s = math.inf if self._last_s is None else now_s - self._last_s
+        if since_s >= self.shaping.pacing_s:
+            return None
+        words = f"the last decision was {since_s:.1f} s ago, {self.shaping.pacing_s - since_s:.1f} s to go"
+        return Note("pacing", words)
 
     def _turns_round(self, setting: Setting, now: int, now_s: float) -> Note | None:
         moved = self._moved.get(_key(setting))

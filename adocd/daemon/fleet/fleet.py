@@ -59,7 +59,7 @@ class Fleet:
         """Follow all agents in the run directory, or only those at `sockets`, and the databases in `directories`.
 
         `policy` and `dry_run` come from `adocd serve`: the one replaces the configuration's policy for every target,
-        but not one in the book; the other makes each of them a dry run, until an operator sets another policy.
+        but not one in the book; the other makes each of them a dry run, until an operator sets another policy for it.
         `memory_budget_bytes` limits the memtables of all targets together.
         """
         self.loops: dict[str, TargetLoop] = {}
@@ -70,6 +70,8 @@ class Fleet:
         self._run_dir = run_dir
         self._policy = policy
         self._dry_run = dry_run
+        #: Those whose policy an operator has set to act since the start, and that were forgotten because they closed.
+        self._acted: set[str] = set()
         self._sockets = sockets
         self._book = book
         self._memory_budget_bytes = settings.neighbours.budget_bytes = memory_budget_bytes
@@ -179,11 +181,13 @@ class Fleet:
                 now_s = self._settings.wall_clock()
                 self._book.pauses.enter(Pause(target_id, path, "paused", reason, _ITSELF, now_s))
             return Policy(registry.WATCHING)
+        is_set = policy is not None
         if policy is not None:
             _log.info("%s: the policy is %s, as an operator has set it", path, policy.controller)
         else:
             policy = self._config.policy_for(path) if self._policy is None else self._policy
-        return replace(policy, dry_run=True) if self._dry_run else policy
+        is_operators = is_set and target_id in self._acted
+        return replace(policy, dry_run=True) if self._dry_run and not is_operators else policy
 
     async def stop(self) -> None:
         """Stop every loop; each restores what it changed."""
@@ -268,7 +272,9 @@ class Fleet:
     def drop_closed(self, target_id: str) -> None:
         """Forget the samples and decisions of a closed target, and follow it anew if it opens again."""
         self._tasks.pop(target_id).cancel()
-        del self.loops[target_id]
+        acts = not self.loops.pop(target_id).status.policy.dry_run
+        if acts and self._dry_run:
+            self._acted.add(target_id)
 
     async def _drop(self, socket: Path) -> None:
         self._listed.pop(socket, None)

@@ -10,7 +10,7 @@ from adocd.daemon.change.ledger import Deviation
 from adocd.model.decision_record import DecisionRecord, Outcome
 from adocd.model.sample import Sample
 from adocd.model.stall import COUNTS, Cause, Held
-from adocd.model.values import OptionName
+from adocd.model.values import OptionName, of_database
 
 #: In seconds: from an agent that answers at once to a change held by a long stall.
 LATENCY_BOUNDS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
@@ -22,7 +22,9 @@ _OTHER = "other"
 #: Outcomes without a SetOptions time: nothing was sent, or the target could not be reached.
 _NOT_SENT: tuple[Outcome, ...] = ("refused", "failed")
 #: Prefixes of rules that are not a law's: they may reverse a law's change without being the law's oscillation.
-_NOT_A_LAW = ("actuator.", "operator.", "safety.", "daemon.")
+_NOT_A_LAW = ("actuator.", "operator.", "safety.", "daemon.", "judge.")
+#: Laws say it anew each second, in turn with a value one byte higher (adocd.controllers.admitted).
+_NO_OSCILLATION = of_database("delayed_write_rate")
 
 
 class TimeHistogram:
@@ -120,6 +122,8 @@ class TargetVitals:
 
     def _turned(self, record: DecisionRecord) -> None:
         for change in record.changes:
+            if change.option == _NO_OSCILLATION:
+                continue
             try:
                 up = float(change.value) > float(change.before)
             except ValueError:

@@ -105,6 +105,15 @@ def test_what_goes_back_is_its_owners_doing_where_rocksdb_takes_nothing_back() -
         assert deviation.outcome == outcome
 
 
+def test_rocksdb_takes_nothing_database_wide_back() -> None:
+    ledger = Ledger(OPENED_WITH)
+    ledger.watch(OPENED_WITH)
+    ledger.sending({JOBS: "8"}, OPENED_WITH)
+    ledger.seen({JOBS: "8"})
+    (deviation,) = ledger.deviations(OPENED_WITH)
+    assert (ledger.is_reverted, deviation.outcome) == (True, "changed-by-someone-else")
+
+
 def test_what_is_seen_back_is_its_owners_again() -> None:
     ledger = holding(write_buffer_size=5)
     ledger.sending({SIZE: OPENED_WITH[SIZE]}, OPENED_WITH | {SIZE: "5"})

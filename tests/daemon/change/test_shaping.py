@@ -70,6 +70,17 @@ def test_a_knob_does_not_turn_round_at_once() -> None:
     assert shaper.shape(jobs(4), at(110.0, 6)) == (jobs(4), ())
 
 
+def test_the_rate_of_delayed_writes_is_said_anew_whatever_the_limits() -> None:
+    shaper = Shaper(Shaping(step_factor=1.5, pacing_s=5.0, refractory_s=30.0))
+    shaper.carried_out(jobs(6), at(100.0))
+    for rate in (8 * MIB, 8 * MIB + 1, 8 * MIB, 2 * MIB):
+        wanted = Setting(Knob.DELAYED_WRITE_RATE, rate)
+        settings, (note,) = shaper.shape((*jobs(8), wanted), at(102.0, 6))
+        assert (settings, note.guard) == ((wanted,), "pacing"), "jobs wait, and the rate does not"
+        shaper.carried_out((wanted,), at(102.0, 6))
+    assert shaper.shape(jobs(8), at(105.0, 6)) == (jobs(8), ()), "the rate began no new wait"
+
+
 def test_each_family_turns_by_itself() -> None:
     shaper = Shaper(Shaping(refractory_s=10.0))
     two = sample(column_family("a"), column_family("b"))

@@ -33,12 +33,22 @@ operators: dict[Fleet, Operators] = {}
 books: dict[Fleet, Book] = {}
 
 
-def with_fleet(run_dir: Path, body: Callable[[Fleet], Awaitable[None]], policy: str = "fixed") -> None:
+def with_fleet(
+    run_dir: Path, body: Callable[[Fleet], Awaitable[None]], policy: str = "fixed", *, dry_run: bool = False
+) -> None:
     """Run the body beside a fleet that looks for agents."""
 
     async def run() -> None:
         book = await open_book(run_dir)
-        fleet = Fleet(Config(), loop_settings(), run_dir, book, policy=Policy(policy), memory_budget_bytes=GIB)
+        fleet = Fleet(
+            Config(),
+            loop_settings(),
+            run_dir,
+            book,
+            policy=Policy(policy),
+            dry_run=dry_run,
+            memory_budget_bytes=GIB,
+        )
         operators[fleet], books[fleet] = Operators(fleet, book), book
         discovery = asyncio.create_task(fleet.run())
         try:
@@ -95,6 +105,30 @@ def test_a_program_started_again_is_followed_by_the_next_look_with_its_policy(
             await until(lambda: loop.remembered.decisions.count > 0, "it is decided upon")
 
     with_fleet(tmp_path, body)
+
+
+def test_a_dry_run_that_an_operator_lifted_does_not_come_back_when_the_database_opens_late(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("adocd.daemon.fleet.fleet._FORGET_AFTER_S", 0.0)
+
+    async def body(fleet: Fleet) -> None:
+        async def open_once(pid: int) -> bool:
+            """Whether it is a dry run before the operator sets another policy."""
+            with FakeAgent(tmp_path, [overflowing(tmp_path / "db")], pid=pid):
+                await until(lambda: states(fleet) == {"db": "attached"}, "attached")
+                (loop,) = fleet.loops.values()
+                was = loop.status.policy.dry_run
+                if pid == 1:
+                    await operators[fleet].set_policy(loop, Policy("adoc"), "tests")
+                if pid == 2:
+                    await operators[fleet].reset_policy(loop, "tests")
+            await until(lambda: not fleet.loops, "forgotten")
+            return was
+
+        assert [await open_once(pid) for pid in (1, 2, 3)] == [True, False, True]
+
+    with_fleet(tmp_path, body, "adoc", dry_run=True)
 
 
 def test_a_socket_left_behind_is_removed(tmp_path: Path) -> None:

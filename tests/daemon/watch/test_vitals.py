@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from adocd.daemon.watch.decision_log import DecisionLog
 from adocd.daemon.watch.vitals import TargetVitals, TimeHistogram
 from adocd.model.decision import Decision
 from adocd.model.decision_record import OptionChange
-from adocd.model.values import of_database, of_family
+from adocd.model.values import OptionName, of_database, of_family
 from tests.daemon.harness import ADOC, Scene, overflowing, rules, session_of, ticks, with_agent
 
 JOBS = of_database("max_background_jobs")
@@ -27,9 +28,16 @@ def test_a_value_is_counted_by_the_smallest_bound_that_holds_it() -> None:
     assert histogram.sum == pytest.approx(8.65)
 
 
-def decide(log: DecisionLog, before: str, value: str, rule: str = "adoc.memtable", outcome: str = "applied") -> None:
+def decide(
+    log: DecisionLog,
+    before: str,
+    value: str,
+    rule: str = "adoc.memtable",
+    outcome: str = "applied",
+    option: OptionName = JOBS,
+) -> None:
     decision = Decision((), "a signal", rule, "a reason")
-    record = log.add("adoc", decision, 0.0, (), "in-flight", (OptionChange(JOBS, before, value),))
+    record = log.add("adoc", decision, 0.0, (), "in-flight", (OptionChange(option, before, value),))
     log.finish(record, Result(outcome, 0.02, None))  # type: ignore[arg-type]
 
 
@@ -56,9 +64,19 @@ def test_turning_round_is_counted_and_going_back_is_not_the_laws_doing() -> None
     decide(log, "6", "2", rule="actuator.put_back")
     decide(log, "2", "6", rule="operator.override")
     assert log.vitals.reversals == {}
+    decide(log, "6", "4", rule="judge.take_back")
+    assert log.vitals.reversals == {}
     decide(log, "6", "4")
     decide(log, "4", "6")
     assert log.vitals.reversals == {"max_background_jobs": 2}
+
+
+def test_a_rate_that_is_said_anew_does_not_oscillate() -> None:
+    log = DecisionLog("/db", lambda: 0.0)
+    for before, value in itertools.pairwise(("8000000", "8000001", "8000000", "8000001")):
+        decide(log, before, value, rule="tide.slope", option=of_database("delayed_write_rate"))
+    assert log.vitals.decisions["tide.slope", "applied"] == 3
+    assert log.vitals.reversals == {}
 
 
 def test_names_without_end_make_no_series_without_end() -> None:

@@ -1,0 +1,117 @@
+"""docs/results.md: YCSB."""
+
+from __future__ import annotations
+
+import pytest
+from adocd_bench.evaluation.raw import OperationKind
+from adocd_bench.evaluation.report.measures import latency
+
+from tests.bench.kept import needs_results
+from tests.docs.kept_runs import (
+    PAGE,
+    README,
+    WORDS,
+    difference,
+    figures,
+    listed,
+    measured,
+    median_ratio,
+    raw_runs,
+    summarised,
+    to_default,
+)
+
+pytestmark = needs_results
+#: The kind of read that each workload has.
+READS: dict[str, OperationKind] = {letter: "scan" if letter == "e" else "read" for letter in "abcdef"}
+SCHEMES = {"`tide`": "tide", "no law, the memtables of `tide`": "default-with-tide-memory"}
+#: Where `tide` decides something in each run, and where in none.
+ACTS, RESTS = "adf", "bce"
+
+
+def directory(letter: str) -> str:
+    return f"ycsb-{letter}-cap-13"
+
+
+@pytest.mark.parametrize("letter", READS)
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_row(letter: str, scheme: str) -> None:
+    kept = raw_runs(directory(letter))
+    assert all(run.settled is not None for run in kept)
+    columns = ("with_drain_per_s", "throughput_per_s", latency(READS[letter], "processing", "p99_us"))
+    ratios = [to_default(kept, SCHEMES[scheme], measured(of)) for of in columns]
+    assert {len(each) for each in ratios} == {5}
+    row = f"| YCSB {letter.upper()} | {scheme} | {' | '.join(listed(each, '.2f') for each in ratios)} |\n"
+    assert row in PAGE, row
+
+
+def ratio(letter: str, measure: str, scheme: str = "tide", to: str = "default") -> str:
+    (block,) = summarised(directory(letter))
+    return median_ratio(block, measure, scheme, to)
+
+
+def told(letters: str, measure: str | None, scheme: str = "tide", to: str = "default") -> str:
+    """List the medians of workloads; of the 99th percentile of reads where no measure is named."""
+    each = [ratio(letter, measure or latency(READS[letter], "processing", "p99_us"), scheme, to) for letter in letters]
+    return " and ".join([", ".join(each[:-1]), each[-1]])
+
+
+def verdicts(letters: str, measure: str, one: str, other: str) -> list[str]:
+    return [difference(summarised(directory(letter))[0], measure, one, other) for letter in letters]
+
+
+def decided(letter: str) -> list[int]:
+    """How often the law decided in the phase of each of its runs."""
+    kept = [run for run in raw_runs(directory(letter)) if run.scheme.name == "tide"]
+    return [
+        sum(each.rule.startswith("tide.") and 0 <= each.at_s < run.measured_s for each in run.decisions) for run in kept
+    ]
+
+
+def test_where_it_acts() -> None:
+    for letter in ACTS:
+        assert min(decided(letter)) > 0
+        for run in raw_runs(directory(letter)):
+            if run.scheme.name == "tide":
+                assert figures(run).acted.away_share("level0_compaction_trigger") > 0.5, "the gate was shut"
+    assert verdicts(ACTS, "throughput_per_s", "tide", "default") == ["more"] * 3
+    assert f"does {told(ACTS, 'throughput_per_s')} times the defaults' operations/s at the median" in WORDS
+    assert f"with a p99 of reads of {told(ACTS, None)} times" in WORDS
+    memory = "default-with-tide-memory"
+    assert verdicts(ACTS, "throughput_per_s", "tide", memory) == ["more"] * 3
+    assert f"memtables alone, without a law, do {told(ACTS, 'throughput_per_s', memory)} times" in WORDS
+    assert verdicts(ACTS, "with_drain_per_s", "tide", "default") == ["more", "not shown", "more"]
+    assert verdicts("d", "with_drain_per_s", "tide", memory) == ["same"]
+    assert f"`tide` had {told(ACTS, 'throughput_per_s')} times the defaults' operations/s while A, D and F" in README
+    assert f"with a p99 of reads of {told(ACTS, None)} times. In B, C and E nothing stalled" in README
+
+
+def test_where_it_rests() -> None:
+    for letter in RESTS:
+        assert not any(decided(letter)), letter
+    for measure in ("with_drain_per_s", "throughput_per_s"):
+        assert verdicts("be", measure, "tide", "default") == ["same", "same"]
+        assert verdicts("c", measure, "tide", "default") == ["not shown"]
+    both = " and ".join(ratio(letter, "throughput_per_s") for letter in "be")
+    assert f"while it ran ({both} times at the median)" in WORDS
+    memory = "default-with-tide-memory"
+    assert verdicts("be", "throughput_per_s", memory, "default") == ["more", "not shown"]
+    both = " and ".join(ratio(letter, "throughput_per_s", memory) for letter in "be")
+    assert f"fewer merges: {both} times at the median while it ran" in WORDS
+    pairs = [each for letter in "be" for each in pairs_of(letter, "throughput_per_s")]
+    assert f"single pairs lie between {min(pairs):.2f} and {max(pairs):.2f}" in WORDS
+    apart = max(max(each, 1 / each) for each in pairs_of("c", "throughput_per_s"))
+    assert f"45 s of identical options differ by up to {apart:.2f} times" in WORDS
+
+
+def test_the_goal() -> None:
+    """At least 0.98 times the operations/s, at most 1.1 times the 99th percentile of reads, at the median."""
+    for letter, kind in READS.items():
+        assert float(ratio(letter, "throughput_per_s")) >= 0.98
+        assert float(ratio(letter, latency(kind, "processing", "p99_us"))) <= 1.1
+    for letter in "be":
+        assert min(pairs_of(letter, "throughput_per_s")) < 0.98
+
+
+def pairs_of(letter: str, measure: str) -> list[float]:
+    return to_default(raw_runs(directory(letter)), "tide", measured(measure))
