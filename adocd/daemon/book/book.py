@@ -75,6 +75,8 @@ class Book:
         for tuned in contents.tuned:
             self._tuned.setdefault(tuned.target, {})[tuned.option_name] = tuned
         self._policies = {policy.target: policy for policy in contents.policies}
+        #: Targets whose policy was set since the book was opened.
+        self._policies_set: set[str | None] = set()
         #: Who is paused or to be restored.
         self.pauses = Pauses(contents.pauses, self._later, clocks.wall)
         self._overrides: dict[_Key, Pinned] = {}
@@ -217,6 +219,10 @@ class Book:
         found = self._policies.get(target) or self._policies.get(None)
         return None if found is None else found.policy()
 
+    def is_policy_new(self, target: str) -> bool:
+        """Whether the policy that is set for a target was set since this daemon opened the book."""
+        return target in self._policies_set & self._policies.keys()
+
     async def set_policy(self, target: str, path: str, policy: Policy, who: str) -> None:
         """Set a policy that overrides the configuration; raises JournalError."""
         await self.set_policies({target: path}, policy, who)
@@ -231,6 +237,7 @@ class Book:
         await (await self._writable()).set_policy(*journaled)
         for each in journaled:
             self._policies[each.target] = each
+            self._policies_set.add(each.target)
 
     async def reset_policy(self, target: str) -> bool:
         """Return to the configuration's policy; returns whether another was set. Raises JournalError."""

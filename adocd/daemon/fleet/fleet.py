@@ -70,8 +70,6 @@ class Fleet:
         self._run_dir = run_dir
         self._policy = policy
         self._dry_run = dry_run
-        #: Those whose policy an operator has set to act since the start, and that were forgotten because they closed.
-        self._acted: set[str] = set()
         self._sockets = sockets
         self._book = book
         self._memory_budget_bytes = settings.neighbours.budget_bytes = memory_budget_bytes
@@ -181,13 +179,11 @@ class Fleet:
                 now_s = self._settings.wall_clock()
                 self._book.pauses.enter(Pause(target_id, path, "paused", reason, _ITSELF, now_s))
             return Policy(registry.WATCHING)
-        is_set = policy is not None
         if policy is not None:
             _log.info("%s: the policy is %s, as an operator has set it", path, policy.controller)
         else:
             policy = self._config.policy_for(path) if self._policy is None else self._policy
-        is_operators = is_set and target_id in self._acted
-        return replace(policy, dry_run=True) if self._dry_run and not is_operators else policy
+        return replace(policy, dry_run=True) if self._dry_run and not self._book.is_policy_new(target_id) else policy
 
     async def stop(self) -> None:
         """Stop every loop; each restores what it changed."""
@@ -272,9 +268,7 @@ class Fleet:
     def drop_closed(self, target_id: str) -> None:
         """Forget the samples and decisions of a closed target, and follow it anew if it opens again."""
         self._tasks.pop(target_id).cancel()
-        acts = not self.loops.pop(target_id).status.policy.dry_run
-        if acts and self._dry_run:
-            self._acted.add(target_id)
+        del self.loops[target_id]
 
     async def _drop(self, socket: Path) -> None:
         self._listed.pop(socket, None)

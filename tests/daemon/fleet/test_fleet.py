@@ -131,6 +131,31 @@ def test_a_dry_run_that_an_operator_lifted_does_not_come_back_when_the_database_
     with_fleet(tmp_path, body, "adoc", dry_run=True)
 
 
+def test_a_law_that_fails_in_a_dry_run_or_was_set_before_it_lifts_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def sets(fleet: Fleet) -> None:
+        with FakeAgent(tmp_path, [overflowing(tmp_path / "db")], pid=1):
+            await until(lambda: states(fleet) == {"db": "attached"}, "attached")
+            (loop,) = fleet.loops.values()
+            await operators[fleet].set_policy(loop, Policy("adoc"), "tests")
+
+    with_fleet(tmp_path, sets)
+    monkeypatch.setattr("adocd.daemon.fleet.fleet._FORGET_AFTER_S", 0.0)
+
+    async def body(fleet: Fleet) -> None:
+        for pid in (2, 3):
+            with FakeAgent(tmp_path, [overflowing(tmp_path / "db")], pid=pid):
+                await until(lambda: states(fleet) == {"db": "attached"}, "attached")
+                (loop,) = fleet.loops.values()
+                assert loop.status.policy == Policy("adoc", dry_run=True)
+                loop._fall_back("a law failed")
+                assert loop.status.policy == Policy("fixed")
+            await until(lambda: not fleet.loops, "forgotten")
+
+    with_fleet(tmp_path, body, dry_run=True)
+
+
 def test_a_socket_left_behind_is_removed(tmp_path: Path) -> None:
     left = tmp_path / "agent-4711.sock"
     with socket.socket(socket.AF_UNIX) as bound:
