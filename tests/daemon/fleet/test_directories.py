@@ -11,7 +11,6 @@ import pytest
 
 from adocd.controllers import registry
 from adocd.daemon.control.target_loop import TargetLoop
-from adocd.daemon.fleet.config import Config
 from adocd.daemon.fleet.directories import CLOSED
 from adocd.daemon.fleet.fleet import Fleet
 from adocd.daemon.fleet.operators import CannotDo, Operators
@@ -20,8 +19,8 @@ from adocd.model.values import of_pool
 from adocd.targets.directory import target as directory_target
 from adocd.targets.directory.place import DirectoryPlace
 from adocd.targets.directory.reading import DirectoryReading
-from tests.builders import GIB
-from tests.daemon.harness import loop_settings, open_book, until
+from tests.daemon.fleet.running import running
+from tests.daemon.harness import until
 from tests.support.observed import TALKATIVE, db_bench, rocksdict_program
 
 Body = Callable[[Fleet, Operators], Awaitable[None]]
@@ -31,24 +30,8 @@ def with_fleet(run_dir: Path, directories: tuple[Path, ...], body: Body, policy:
     """Run the body beside a fleet that looks for agents, and into these directories."""
 
     async def run() -> None:
-        book = await open_book(run_dir)
-        fleet = Fleet(
-            Config(),
-            loop_settings(),
-            run_dir,
-            book,
-            policy=Policy(policy),
-            directories=directories,
-            memory_budget_bytes=GIB,
-        )
-        discovery = asyncio.create_task(fleet.run())
-        try:
+        async with running(run_dir, policy, directories) as (fleet, book):
             await body(fleet, Operators(fleet, book))
-        finally:
-            discovery.cancel()
-            await asyncio.gather(discovery, return_exceptions=True)
-            await fleet.stop()
-            await book.close()
 
     asyncio.run(run())
 

@@ -23,7 +23,7 @@ from adocd.probes import memory_limit, surroundings
 from adocd.probes.block_device import storage_of
 from adocd.probes.cgroup import Group
 from adocd.targets import agent as agents
-from tests.builders import GIB
+from tests.daemon.fleet.running import running
 from tests.daemon.harness import loop_settings, open_book, overflowing, session_of, until
 from tests.support.fake_agent import FakeAgent
 from tests.support.fake_database import FakeDatabase
@@ -39,25 +39,9 @@ def with_fleet(
     """Run the body beside a fleet that looks for agents."""
 
     async def run() -> None:
-        book = await open_book(run_dir)
-        fleet = Fleet(
-            Config(),
-            loop_settings(),
-            run_dir,
-            book,
-            policy=Policy(policy),
-            dry_run=dry_run,
-            memory_budget_bytes=GIB,
-        )
-        operators[fleet], books[fleet] = Operators(fleet, book), book
-        discovery = asyncio.create_task(fleet.run())
-        try:
+        async with running(run_dir, policy, dry_run=dry_run) as (fleet, book):
+            operators[fleet], books[fleet] = Operators(fleet, book), book
             await body(fleet)
-        finally:
-            discovery.cancel()
-            await asyncio.gather(discovery, return_exceptions=True)
-            await fleet.stop()
-            await book.close()
 
     asyncio.run(run())
 
