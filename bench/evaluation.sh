@@ -71,7 +71,7 @@ adoc_schemes=default,default-again,default-with-adoc-memory,default-with-silk-p-
 adoc_schemes+=,adoc,adoc-threads,adoc-batch,silk-d,silk-p,silk-o,default-with-tide-memory,tide
 # A third of the free space of 7 GB is about what `tide` keeps in level 0 at most, 200 files.
 scaled adoc-cap-13 16 9 --scheme "$adoc_schemes" --profile cap-13 --workload fillrandom --seconds 300 --device-gb 7
-scaled adoc-cap-15 32 9 --scheme "$adoc_schemes" --profile cap-15 --workload fillrandom --seconds 300 --device-gb 7
+scaled adoc-cap-15 32 11 --scheme "$adoc_schemes" --profile cap-15 --workload fillrandom --seconds 300 --device-gb 7
 # YCSB. Reads use the processors, and those of a shared machine change their speed, so the runs of a pair are side by side:
 # as many at once as there are schemes, and the next repetition begins when all have ended.
 for letter in a b c d e f; do

@@ -1,5 +1,6 @@
 """Errors as problem details (RFC 9457): one sentence that says what is wrong and what to do."""
 
+import functools
 from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
 from typing import Any, TypeVar
@@ -61,6 +62,16 @@ def answers(app: FastAPI, kind: type[Exception]) -> Callable[[_Answer], _Answer]
         return answer
 
     return register
+
+
+def answers_with(app: FastAPI, statuses: Mapping[type[Exception], int]) -> None:
+    """Answer a request that is ended by one of these with its status and the error's own sentence."""
+
+    async def answer(status: int, _: Request, error: Exception) -> JSONResponse:
+        return problem(status, str(error))
+
+    for kind, status in statuses.items():
+        answers(app, kind)(functools.partial(answer, status))
 
 
 def let_go(error: BaseException | None) -> None:

@@ -94,11 +94,6 @@ def owners_rate(sample: Sample) -> int | None:
     return DELAYED_WRITE_RATE_DEFAULT_BYTES_PER_S if owners == 0 else owners
 
 
-def is_delayed(sample: Sample) -> bool:
-    """Whether writes are delayed or stopped."""
-    return sample.condition != "normal" or sample.delayed_write_rate_bytes_per_s > 0
-
-
 class HeldRate:
     """The delayed write rate, held at what a law wants whatever RocksDB makes of it between two steps."""
 
@@ -117,12 +112,12 @@ class HeldRate:
             return ()
         is_owners = wanted is None or wanted == owners
         rate = owners if wanted is None or is_owners else max(FLOOR_BYTES_PER_S, wanted)
-        comes_back = is_owners and now != owners and not is_delayed(sample)
+        comes_back = is_owners and now != owners and not sample.is_delayed
         is_held = self._has_fallen(sample, rate) and wanted is not None
         if not (is_held or comes_back or _has_moved(now, rate)):
             return ()
         self._in_force = None
-        value = _sendable(rate, now, owners, is_delayed=is_delayed(sample))
+        value = _sendable(rate, now, owners, is_delayed=sample.is_delayed)
         # An owner's rate below the floor can be given back, but nothing near it can be sent.
         return (Setting(Knob.DELAYED_WRITE_RATE, value),) if value >= FLOOR_BYTES_PER_S or value == owners else ()
 

@@ -46,6 +46,7 @@ from adocd.model.in_words import exact_size
 from adocd.model.knob import MIB, Knob
 from adocd.model.overflow import PRECEDENCE, Overflow
 from adocd.model.sample import ColumnFamilySample, Sample
+from adocd.model.stall import counted
 
 _REASONS = {
     Overflow.LEVEL0: "more threads give the L0-L1 compaction a chance and slow the flushes that feed level 0",
@@ -170,5 +171,5 @@ def _evidence(cf: ColumnFamilySample, overflow: Overflow) -> str:
     if overflow is Overflow.REDUNDANCY:
         limit = cf.options.soft_pending_compaction_bytes_limit
         return f"{cf.pending_compaction_bytes} pending compaction bytes, soft limit {limit}"
-    stalls = cf.stall_counts.get("memtable_stops", 0) + cf.stall_counts.get("memtable_slowdowns", 0)
+    stalls = counted(cf.stall_counts, "memtable")
     return f"{cf.immutable_memtables} immutable memtables, {stalls} memtable stalls in the window"

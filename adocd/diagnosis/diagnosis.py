@@ -13,6 +13,7 @@ from adocd.diagnosis.stall_options import Knobs
 from adocd.diagnosis.stalls.seen import StallSeen
 from adocd.diagnosis.timeline import Timeline
 from adocd.diagnosis.waited import Waited
+from adocd.model.stall import CAUSES
 from adocd.probes.log.background import BackgroundHistory, Led
 from adocd.probes.log.dump_events import ColumnFamilyStats, DbStats
 from adocd.probes.log.events import (
@@ -33,7 +34,6 @@ from adocd.probes.log.parser import SteppedBack
 from adocd.probes.log.stalls import StallFound, Stalls
 from adocd.probes.log.steady import SteadyTime
 
-CAUSES: tuple[Cause, ...] = ("memtable", "l0", "pending_bytes", "other")
 _LONGEST = 3
 _BY_ROCKSDB = "by_rocksdb"
 _ANY = "any"

@@ -25,7 +25,7 @@ from adocd.probes.log.stalls import StallFound
 
 
 class Told:
-    """Builds a diagnosis from samples; `rocksdb_version` is what the agent reports."""
+    """Builds a diagnosis from samples."""
 
     def __init__(self) -> None:
         self._diagnosis = Diagnosis()
@@ -37,7 +37,7 @@ class Told:
     def sampled(
         self, sample: Sample, now_unix_s: float, found: Iterable[StallSeen], rocksdb_version: str | None
     ) -> None:
-        """Take a new sample and all stalls found so far, oldest first."""
+        """Take a new sample and all stalls found so far, oldest first; `rocksdb_version` is what the agent reports."""
         diagnosis, to_unix_s = self._diagnosis, now_unix_s - sample.monotonic_s
         diagnosis.rocksdb_version = rocksdb_version
         diagnosis.covers(now_unix_s - sample.interval_s, now_unix_s)

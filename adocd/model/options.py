@@ -45,7 +45,6 @@ class OptionFacts:
         maximum: the highest value that adocd ever sends.
         live: whether it can be changed while the database is open.
         since: the RocksDB version since which it exists, or can be changed live.
-        interacts: options that limit or change its effect.
         zero: what 0 means, if it does not mean the number 0.
 
     """
@@ -58,7 +57,6 @@ class OptionFacts:
     maximum: int = _MOST_SIZE
     live: bool = True
     since: str = "5.0"
-    interacts: tuple[str, ...] = ()
     zero: str | None = None
 
 
@@ -71,21 +69,14 @@ def _database(name: str, unit: str, minimum: int = 0, maximum: int = _MOST_SIZE,
 
 
 _OPTIONS = (
-    _family(
-        "write_buffer_size",
-        "bytes",
-        MIB,
-        4096 * MIB,
-        interacts=("max_write_buffer_number", "db_write_buffer_size", "max_total_wal_size", "arena_block_size"),
-    ),
-    _family("max_write_buffer_number", "memtables", 2, 64, interacts=("write_buffer_size", "delayed_write_rate")),
+    _family("write_buffer_size", "bytes", MIB, 4096 * MIB),
+    _family("max_write_buffer_number", "memtables", 2, 64),
     _family("min_write_buffer_number_to_merge", "memtables", 1, 64, live=False),
     _family(
         "level0_file_num_compaction_trigger",
         "files",
         1,
         OUT_OF_THE_WAY,
-        interacts=("level0_slowdown_writes_trigger", "max_bytes_for_level_base"),
         zero="every flush triggers a compaction, and level 0 counts as full",
     ),
     _family(
@@ -93,88 +84,42 @@ _OPTIONS = (
         "files",
         1,
         OUT_OF_THE_WAY,
-        interacts=("level0_file_num_compaction_trigger", "level0_stop_writes_trigger", "delayed_write_rate"),
         zero="writes are slowed down from the first file on",
     ),
-    _family(
-        "level0_stop_writes_trigger",
-        "files",
-        1,
-        OUT_OF_THE_WAY,
-        interacts=("level0_slowdown_writes_trigger",),
-        zero="writes are stopped for good",
-    ),
-    _family(
-        "soft_pending_compaction_bytes_limit",
-        "bytes",
-        interacts=("hard_pending_compaction_bytes_limit", "delayed_write_rate"),
-        zero="off",
-    ),
-    _family(
-        "hard_pending_compaction_bytes_limit",
-        "bytes",
-        interacts=("soft_pending_compaction_bytes_limit",),
-        zero="off",
-    ),
-    _family("target_file_size_base", "bytes", MIB, 4096 * MIB, interacts=("max_compaction_bytes",)),
-    _family(
-        "max_bytes_for_level_base",
-        "bytes",
-        MIB,
-        NO_LEVEL_IS_FULL_BYTES,
-        interacts=("level_compaction_dynamic_level_bytes", "max_bytes_for_level_multiplier"),
-    ),
+    _family("level0_stop_writes_trigger", "files", 1, OUT_OF_THE_WAY, zero="writes are stopped for good"),
+    _family("soft_pending_compaction_bytes_limit", "bytes", zero="off"),
+    _family("hard_pending_compaction_bytes_limit", "bytes", zero="off"),
+    _family("target_file_size_base", "bytes", MIB, 4096 * MIB),
+    _family("max_bytes_for_level_base", "bytes", MIB, NO_LEVEL_IS_FULL_BYTES),
     OptionFacts("max_bytes_for_level_multiplier", "column_family", "double", "times", 1, 1000),
     _family(
         "max_compaction_bytes",
         "bytes",
         MIB,
-        interacts=("target_file_size_base",),
         zero="25 times target_file_size_base at open alone; live it stays 0, so that compactions are tiny and level 0 "
         "is never merged within itself: give the number itself",
     ),
-    OptionFacts(
-        "disable_auto_compactions",
-        "column_family",
-        "bool",
-        "switch",
-        0,
-        1,
-        interacts=(
-            "level0_slowdown_writes_trigger",
-            "level0_stop_writes_trigger",
-            "soft_pending_compaction_bytes_limit",
-            "hard_pending_compaction_bytes_limit",
-        ),
-    ),
+    OptionFacts("disable_auto_compactions", "column_family", "bool", "switch", 0, 1),
     OptionFacts("compaction_style", "column_family", "text", "style", live=False),
     OptionFacts("level_compaction_dynamic_level_bytes", "column_family", "bool", "switch", 0, 1, live=False),
     _family("num_levels", "levels", 1, 64, live=False),
-    _database(
-        "max_background_jobs",
-        "jobs",
-        1,
-        128,
-        since="5.6",
-        interacts=("max_background_flushes", "max_background_compactions"),
-    ),
-    _database("max_background_flushes", "jobs", -1, 64, interacts=("max_background_jobs",), zero="as 1", since="6.0"),
-    _database("max_background_compactions", "jobs", -1, 64, interacts=("max_background_jobs",), zero="as 1"),
+    _database("max_background_jobs", "jobs", 1, 128, since="5.6"),
+    _database("max_background_flushes", "jobs", -1, 64, zero="as 1", since="6.0"),
+    _database("max_background_compactions", "jobs", -1, 64, zero="as 1"),
     _database(
         "delayed_write_rate",
         "bytes/s",
         MIB,
-        interacts=("level0_slowdown_writes_trigger", "rate_limiter"),
         zero="at open the default of 16 MiB/s or the rate limiter's rate; set live about 1 byte/s",
     ),
-    _database("max_subcompactions", "threads", 1, 64, since="7.0", interacts=("max_background_jobs",)),
+    _database("max_subcompactions", "threads", 1, 64, since="7.0"),
     _database(
         "bytes_per_sync", "bytes", zero="off; any effective SetDBOptions makes it 1 MiB, 4611686018427387904 stays off"
     ),
     _database("wal_bytes_per_sync", "bytes", zero="off"),
-    _database("max_total_wal_size", "bytes", interacts=("write_buffer_size",), zero="four times all memtables"),
+    _database("max_total_wal_size", "bytes", zero="four times all memtables"),
     _database("compaction_readahead_size", "bytes", zero="off where reads are not direct"),
-    _database("db_write_buffer_size", "bytes", live=False, interacts=("write_buffer_size",), zero="off"),
+    _database("db_write_buffer_size", "bytes", live=False, zero="off"),
 )
 
 #: Every option that adocd knows, by name.

@@ -198,6 +198,11 @@ class Sample:
         """All options in one map, made once, because a cycle reads it many times."""
         return self.options.once(flat)
 
+    @property
+    def is_delayed(self) -> bool:
+        """Whether writes are stopped or delayed, or a delayed write rate is in force."""
+        return self.condition != "normal" or self.delayed_write_rate_bytes_per_s > 0
+
     def ticker_per_s(self, ticker: str) -> float | None:
         """Return a ticker's growth per second, by RocksDB's name such as `rocksdb.bytes.read`; None if unknown."""
         increase = None if self.ticker_increases is None else self.ticker_increases.get(ticker)

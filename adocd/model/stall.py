@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from adocd.model.sample import ColumnFamilyOptions
 from adocd.model.snapshot import Condition
 
 #: The cause of a column family's write stall, in the words of `stall_counts` in agents/admin-api.yaml.
 Cause = Literal["memtable", "l0", "pending_bytes", "other"]
+CAUSES: tuple[Cause, ...] = get_args(Cause)
 #: How writes are held.
 Held = Literal["delayed", "stopped"]
 

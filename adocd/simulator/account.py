@@ -16,7 +16,7 @@ class Account:
     """Counters since the open. Bytes are floats while jobs run; reported values are whole.
 
     An agent counts finished jobs, because it hears only of those. RocksDB's tickers count a compaction's bytes while it
-    runs, and a flush's when it has ended (adocd.probes.background).
+    runs, and a flush's when it has ended (adocd.probes.job_bytes).
     """
 
     flushes: int = 0

@@ -1,7 +1,6 @@
 """The daemon's book without a file: nothing of a simulation must outlive it, and disk I/O takes no virtual time."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 
 from adocd.daemon.book.book import Book, Clocks
@@ -11,8 +10,6 @@ from adocd.model.decision_record import DecisionRecord
 from adocd.model.values import OptionName, Values
 from adocd.simulator.clock import Clock
 
-_NOTHING = Contents(tuned=(), policies=(), overrides=(), pauses=(), unreadable=0)
-
 
 class MemoryBook(Book):
     """Remembers tuned values, pauses and all decisions in memory.
@@ -21,7 +18,7 @@ class MemoryBook(Book):
     """
 
     def __init__(self, clock: Clock) -> None:
-        super().__init__(Path("/simulated/journal"), None, _NOTHING, Clocks(clock, clock))
+        super().__init__(Path("/simulated/journal"), None, Contents(), Clocks(clock, clock))
         self._decided: dict[int, DecisionRecord] = {}
 
     @property
@@ -45,9 +42,7 @@ class MemoryBook(Book):
         now_s = self._clocks.wall()
         known = self._tuned.setdefault(target, {})
         for option, value in sent:
-            old = known.get(option)
-            if old is None and value != baseline[option]:
-                names = (option.scope, option.name, option.option, baseline[option], (value,))
-                known[option] = Tuned(target, path, *names, session, now_s, now_s)
-            elif old is not None and value not in (old.original, *old.sent):
-                known[option] = replace(old, sent=(*old.sent, value), sent_unix_s=now_s)
+            if value != baseline[option]:
+                names = (option.scope, option.name, option.option, baseline[option])
+                old = known.get(option) or Tuned(target, path, *names, (), session, now_s, now_s)
+                known[option] = old.sending(value, now_s)

@@ -55,7 +55,7 @@ class SimulatedTarget:
         )
 
     def info(self) -> Info:
-        """Return None: the database is in no process."""
+        """Describe an agent: the host is named, and its process is 0, because the database is in none."""
         return Info(
             protocol="1.4",
             agent=AgentKind("simulated", "1"),

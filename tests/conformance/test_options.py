@@ -56,9 +56,7 @@ def test_an_option_of_the_database(described: tuple[Any, Any], option: OptionFac
         assert (option.name in info["capabilities"]["database_options"]) == expected
 
 
-def test_every_interaction_is_with_an_option_there_is() -> None:
-    others = {"rate_limiter", "arena_block_size"}
-    assert any(option.interacts for option in OPTIONS.values())
+def test_every_range_is_one() -> None:
+    assert len(OPTIONS) > 20
     for option in OPTIONS.values():
-        assert set(option.interacts) <= OPTIONS.keys() | others, option.name
-        assert option.minimum <= option.maximum
+        assert option.minimum <= option.maximum, option.name

@@ -112,6 +112,13 @@ def off_s(run: RawRun) -> float:
     )
 
 
+def longest_stop_s(directory: str, scheme: str) -> float:
+    """Say how long RocksDB stopped writes at most, in any run of a scheme."""
+    kept = [run for run in raw_runs(directory) if run.scheme.name == scheme]
+    assert kept
+    return max(stall.end_s - stall.begin_s for run in kept for stall in run.stalls if stall.condition == "stopped")
+
+
 def to_default(kept: Iterable[RawRun], scheme: str, of: Callable[[RawRun], float]) -> list[float]:
     """Return the ratios of a scheme to the default, by repetition."""
     both = [run for run in kept if run.scheme.name in (scheme, "default")]

@@ -107,6 +107,21 @@ def test_which_runs_have_the_floor_of_an_older_tide(results: Mapping[str, FoundR
     assert "and in none in `tide-cap-13`, `tide-cap-210` and `reads-cap-210`. `trace-cap-5` was made anew" in page
 
 
+def test_that_no_flood_ended_in_the_runs_of_todays_tide(results: Mapping[str, FoundResults]) -> None:
+    page = " ".join((REPOSITORY / "docs" / "evaluation.md").read_text().split())
+    told = page.partition("**Which runs of `tide` are of today's law.**")[2].partition("It was changed")[0]
+    letters = [f"ycsb-{letter}-cap-13" for letter in "abcdef"]
+    assert "`ycsb-a-cap-13` to `ycsb-f-cap-13`" in told
+    blocks = {*letters, *(name for name in results if f"`{name}`" in told)}
+    assert len(blocks) >= 11
+    kept = [run for block in blocks for run in results[block].runs if run.scheme.name == "tide"]
+    assert len(kept) >= 5 * len(blocks)
+    began = [run for run in kept if any(each.rule == "tide.flood" for each in run.decisions)]
+    assert len(began) >= 40
+    assert not any(each.rule == "tide.calm" for run in kept for each in run.decisions)
+    assert "in none of them did a flood end" in page
+
+
 def test_that_tides_last_change_has_no_effect_on_five_minutes(results: Mapping[str, FoundResults]) -> None:
     page = " ".join((REPOSITORY / "docs" / "evaluation.md").read_text().split())
     kept = [run for run in results["flood-cap-13"].runs if run.scheme.name == "tide"]
@@ -133,10 +148,15 @@ def test_where_the_share_of_others_is_recorded_as_0(results: Mapping[str, FoundR
 def test_what_the_page_says_of_the_newer_blocks() -> None:
     page = " ".join((REPOSITORY / "docs" / "evaluation.md").read_text().split())
     report = (KEPT / "report.md").read_text()
-    beside, twins = report.split("### default-again against default, which are the same")[1:]
-    told = re.search(r"told them apart in (\d+ of \d+) cases", beside)
-    assert told is not None
-    assert f"In the five pairs of `adoc-cap-13` it told them apart in {told[1]}" in page
+    slower, faster, twins = report.split("### default-again against default, which are the same")[1:]
+    told = [re.findall(r"told them apart in (\d+ of \d+) cases", each)[0] for each in (slower, faster)]
+    assert (
+        f"In the five pairs of `adoc-cap-13` it told them apart in {told[0]} cases, the time to drain, and in those of "
+        f"`adoc-cap-15` in {told[1]} cases, the longest write"
+    ) in page
+    assert re.findall(r"^\| (.*) \| 5 \| (?:less|more):", faster.partition("\n## ")[0], re.MULTILINE) == [
+        "max of processing latency (write)"
+    ]
     pairs = re.search(r"^\| operations/s over run, restore and drain \| (\d+) \|", twins, re.MULTILINE)
     assert pairs is not None
     assert f"In {pairs[1]} undisturbed pairs of `default` against `default-again` (22 were made)" in page

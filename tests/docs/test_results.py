@@ -17,6 +17,8 @@ from tests.docs.kept_runs import (
     all_figures,
     difference,
     figures,
+    listed,
+    longest_stop_s,
     off_s,
     over_default,
     paid_pairs,
@@ -97,8 +99,23 @@ def test_no_paid_row_is_of_anything_else() -> None:
 @pytest.mark.parametrize("row", IN_README)
 def test_what_readme_says_of_a_law(row: str) -> None:
     members = ("with_drain_per_s", "throughput_per_s", "peak_memory_bytes")
+    directory, _, scheme = PAID[IN_README[row]]
     told = (paid_pairs(*PAID[IN_README[row]], member) for member in members)
-    assert f"{row} {' | '.join(told)} |" in README
+    assert f"{row} {' | '.join(told)} | {waited(directory, scheme)} |" in README
+
+
+def test_what_readme_says_of_waiting_and_of_stops() -> None:
+    told = README.partition("A minute of random writes")[2]
+    assert f"under the defaults it was {waited('tide-cap-210', 'default')}:" in told
+    stops = {scheme: longest_stop_s("tide-cap-210", scheme) for scheme in ("tide", "adoc", "default")}
+    assert f"{stops['tide']:.1f}" == f"{stops['adoc']:.1f}"
+    assert (
+        f"the longest took {stops['tide']:.1f} s under `tide` and `adoc`, and {stops['default']:.1f} s under the "
+        "defaults"
+    ) in told
+    assert "with 60 GB free" in told
+    plan = (REPOSITORY / "bench" / "evaluation.sh").read_text().partition("\nblock tide-cap-210 ")[2]
+    assert "--device-gb 60" in plan.partition("\n")[0]
 
 
 def test_what_readme_says_of_the_earlier_pairs() -> None:
@@ -175,11 +192,10 @@ def test_what_five_minutes_show() -> None:
         f"`adoc`, {told['default-with-tide-memory']} its own memtables without a law, and "
         f"{told['grid-best-within-memory']} the best number of threads"
     ) in WORDS
-    waited = {
-        name: median(100 * (figures(run).waited_share or 0.0) for run in kept if run.scheme.name == name)
-        for name in ("tide", "default")
-    }
-    assert f"waited {waited['tide']:.0f} % of the time under `tide`, and {waited['default']:.0f} % under" in WORDS
+    times = {name: median(waited_percent("flood-cap-13", name)) for name in ("tide", "default")}
+    of_time = f"waited {times['tide']:.0f} % of the time under `tide`, and {times['default']:.0f} % under the defaults"
+    assert of_time in WORDS
+    assert of_time in README
     paid = paid_pairs("flood-cap-13", "cap-13", "tide", "with_drain_per_s")
     assert f"`tide` had {paid} times the writes/s over run, restore and drain" in README
     for run in kept:
@@ -202,7 +218,7 @@ def test_what_five_minutes_show_of_a_faster_device() -> None:
             assert found is not None
             times[other.name] = f"{found.median:.2f} times"
     assert (
-        f"were not run on this device): {times['default-with-adoc-memory']} the memtables of `adoc` without a "
+        f"on this device later, and do more): {times['default-with-adoc-memory']} the memtables of `adoc` without a "
         f"law, which come second, {times['adoc']} `adoc`, {times['default-with-tide-memory']} its own memtables "
         f"without a law, and {times['grid-best-within-memory']} the best threads of a grid"
     ) in WORDS
@@ -213,6 +229,18 @@ def test_what_five_minutes_show_of_a_faster_device() -> None:
     for run in kept:
         if run.scheme.policy in ("adoc", "tide"):
             assert figures(run).acted.of("phase"), f"{run.scheme.name} did not act"
+
+
+def waited_percent(directory: str, scheme: str) -> list[float]:
+    """How much of each run's time writers waited, by repetition."""
+    kept = sorted((run for run in raw_runs(directory) if run.scheme.name == scheme), key=lambda run: run.repetition)
+    shares = [figures(run).waited_share for run in kept]
+    assert len(shares) >= 5
+    return [100 * share for share in shares if share is not None]
+
+
+def waited(directory: str, scheme: str) -> str:
+    return f"{listed(waited_percent(directory, scheme), '.0f')} %"
 
 
 def peaks(directory: str, scheme: str) -> list[int]:

@@ -175,12 +175,13 @@ def test_what_tide_does_in_the_peaks() -> None:
     limited, floor = (median_ratio(blocks[100], LATEST, name, "default") for name in ("tide-limiter", "silk-floor"))
     assert (
         f"of 100 s the 99.9th percentile of latency was {limited} times the defaults' under `tide` with its rate "
-        f"limiter, {floor} times under SILK with a floor that flushes what clients write, and {ratio[100]} times under "
+        f"limiter, {floor} times under `silk-floor`, which is SILK with a floor that flushes what clients "
+        f"write, and {ratio[100]} times under "
     ) in README
     floors = [median_ratio(blocks[peak_s], LATEST, "silk-floor", "default") for peak_s in (50, 10)]
     assert (
-        f"In peaks of 50 and 10 s SILK had {floors[0]} and {floors[1]} times, `tide` without a limiter {ratio[50]} and "
-        f"{ratio[10]} times"
+        f"In peaks of 50 and 10 s `silk-floor` had {floors[0]} and {floors[1]} times, `tide` without a limiter "
+        f"{ratio[50]} and {ratio[10]} times"
     ) in README
 
 

@@ -9,6 +9,7 @@ from adocd_bench.evaluation.raw import OperationKind
 from adocd_bench.evaluation.report.measures import latency
 
 from tests.bench.kept import needs_results
+from tests.conftest import REPOSITORY
 from tests.docs.kept_runs import (
     PAGE,
     README,
@@ -133,3 +134,55 @@ def test_the_goal() -> None:
 
 def pairs_of(letter: str, measure: str) -> list[float]:
     return to_default(raw_runs(directory(letter)), "tide", measured(measure))
+
+
+#: The ADOC paper's schemes, five at once.
+ADOCS = {
+    "`adoc`": "adoc",
+    "no law, the memtables of `adoc`": "default-with-adoc-memory",
+    "SILK-O's settings, no law": "silk-o",
+    "RocksDB's own auto-tuned limiter": "auto-tuned",
+}
+
+
+@pytest.mark.parametrize("letter", ACTS)
+@pytest.mark.parametrize("scheme", ADOCS)
+def test_a_row_of_the_adoc_papers_schemes(letter: str, scheme: str) -> None:
+    columns = ("with_drain_per_s", "throughput_per_s", latency("read", "processing", "p99_us"))
+    ratios = [to_default(raw_runs(f"adoc-{directory(letter)}"), ADOCS[scheme], measured(of)) for of in columns]
+    assert {len(each) for each in ratios} == {5}
+    told_of = " | ".join(listed(each, ".2f") for each in ratios)
+    assert f"| YCSB {letter.upper()}, five at once | {scheme} | {told_of} |\n" in PAGE
+
+
+def test_what_the_adoc_papers_schemes_show() -> None:
+    blocks = {letter: summarised(f"adoc-{directory(letter)}")[0] for letter in ACTS}
+    assert not any(block.weak for block in blocks.values())
+
+    def all_of(measure: str, one: str, other: str) -> list[str]:
+        return [difference(block, measure, one, other) for block in blocks.values()]
+
+    assert all_of("throughput_per_s", "adoc", "auto-tuned") == ["more", "not shown", "more"]
+    a, _, f = (median_ratio(block, "throughput_per_s", "adoc", "auto-tuned") for block in blocks.values())
+    assert f"`adoc` did {a} and {f} times as much as the auto-tuned limiter in A and F" in WORDS
+    assert all_of("peak_memory_bytes", "adoc", "silk-o") == ["less"] * 3
+    memory = [median_ratio(block, "peak_memory_bytes", "adoc", "silk-o") for block in blocks.values()]
+    assert f"It took {memory[0]}, {memory[1]} and {memory[2]} times the memory of SILK-O's settings" in WORDS
+    for other in ("default", "silk-o"):
+        assert all_of("with_drain_per_s", "adoc", other) == ["more", "not shown", "more"]
+    for measure in ("with_drain_per_s", "throughput_per_s"):
+        assert all_of(measure, "adoc", "default-with-adoc-memory") == ["not shown"] * 3
+    report = (REPOSITORY / "docs" / "evaluation" / "report.md").read_text()
+    for number, what in ((17, "throughput"), (18, "memory")):
+        assert f"| ADOC | figure {number} | {what} in YCSB | reproduced |" in report
+    for letter in ACTS:
+        kept = raw_runs(f"adoc-{directory(letter)}")
+        laws = [run for run in kept if run.scheme.name == "adoc"]
+        rules = [{each.rule for each in run.decisions if 0 <= each.at_s < run.measured_s} for run in laws]
+        assert len(rules) == 5
+        assert all("adoc.memory" in each <= {"adoc.memory", "actuator.repeat"} for each in rules)
+        busy = median(
+            sum((run.database.measured_cpu_s or 0.0) / run.measured_s for run in kept if run.repetition == repetition)
+            for repetition in range(1, 6)
+        )
+        assert (busy > 2) == (letter == "d")

@@ -68,7 +68,8 @@ def test_what_laws_turn_is_named() -> None:
     options = {o for setting in settings for o in options_of(setting, builders.sample(), {})}
     turned = {str(o.option) for o in options - {RATE_LIMITER}} | {str(of_pool(pool)) for pool in pool_sizes(4)}
     turned.add(RATE_LIMITER_WORD)
-    sentence = section("What can be pinned").partition("Laws turn ")[2].partition(" and nothing else.")[0]
+    words = " ".join(section("What can be pinned").split())
+    sentence = words.partition("Laws turn ")[2].partition(" and nothing else.")[0]
     assert set(re.findall(r"`(\w+)`", sentence)) == turned
     assert {o.option for o in options - {RATE_LIMITER}} <= set(OPTIONS)
 

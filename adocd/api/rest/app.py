@@ -3,6 +3,7 @@
 import asyncio
 import functools
 import os
+from collections.abc import Mapping
 from typing import Annotated
 
 from fastapi import Depends, FastAPI, Query
@@ -30,12 +31,16 @@ from adocd.api.rest import (
     vitals,
 )
 from adocd.api.rest.document import TargetId, errors
+from adocd.controllers.registry import PolicyError
 from adocd.daemon.book.book import Book
 from adocd.daemon.book.tokens import TokenStore, tokens_path
 from adocd.daemon.fleet.fleet import Fleet
 from adocd.daemon.fleet.forgetting import closed
-from adocd.daemon.fleet.operators import Operators
-from adocd.daemon.fleet.several import Several
+from adocd.daemon.fleet.operators import CannotDo, NotUnderstood, Operators
+from adocd.daemon.fleet.several import NoneMatch, Several
+
+#: How a request ends that the daemon refuses; the sentence is the error's.
+_STATUSES: Mapping[type[Exception], int] = {PolicyError: 422, NotUnderstood: 422, NoneMatch: 404, CannotDo: 409}
 
 
 def make_app(fleet: Fleet, operators: Operators, web_secret: str | None = None) -> FastAPI:
@@ -51,13 +56,14 @@ def make_app(fleet: Fleet, operators: Operators, web_secret: str | None = None) 
         caller.trust_web(app, web_secret)
     app.add_middleware(limits.WholeBody)
     problems.install(app)
+    problems.answers_with(app, _STATUSES)
     _health(app, fleet, operators.book)
     _targets(app, fleet, operators.book)
     find = functools.partial(found.loop_of, fleet)
     turn = asyncio.Lock()
     policy.install(app, find, operators, turn)
     policies.install(app, Several(fleet, operators.book, operators), turn)
-    operate.install(app, find, functools.partial(found.loop_or_kept, fleet, operators.book), operators, fleet.audit)
+    operate.install(app, find, functools.partial(found.loop_or_kept, fleet, operators.book), operators)
     audit.install(app, operators.book)
     forget.install(app, fleet, operators.book)
     lint.install(app, find, fleet.memory_of)
@@ -113,7 +119,11 @@ def _targets(app: FastAPI, fleet: Fleet, book: Book) -> None:
         before: Annotated[int | None, Query(ge=0, description="only those with a smaller sequence number")] = None,
         after: Annotated[int, Query(ge=0, description="only those with a larger sequence number")] = 0,
     ) -> views.DecisionsView:
-        """Return the newest decisions, or those before or after one. A decision keeps its number for good."""
+        """Return the newest decisions, or those before or after one.
+
+        A decision keeps its number as long as the daemon knows the target. Numbers begin at 1 again when the daemon
+        was restarted, and when the target opens again after it was closed for an hour and forgotten.
+        """
         meant = [
             record
             for record in found.loop_of(fleet, target).remembered.decisions

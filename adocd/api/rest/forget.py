@@ -6,14 +6,12 @@ from fastapi import FastAPI, Query
 from pydantic import BaseModel
 
 from adocd.api.caller import Caller
-from adocd.api.problems import ProblemError
 from adocd.api.rest import found
 from adocd.api.rest.document import TargetId, errors
 from adocd.api.rest.views import KeptView
 from adocd.daemon.book.book import Book
 from adocd.daemon.fleet.fleet import Fleet
 from adocd.daemon.fleet.forgetting import closed, forget
-from adocd.daemon.fleet.operators import CannotDo
 
 OriginalsToo = Annotated[
     bool, Query(description="forget the originals that are due to it, too: for a database that was deleted")
@@ -39,7 +37,4 @@ def install(app: FastAPI, fleet: Fleet, book: Book) -> None:
         known = {id_: loop.path for id_, loop in fleet.loops.items()}
         known |= {id_: kept.path for id_, kept in closed(fleet, book).items()}
         meant = found.one_of(known, target)
-        try:
-            return ForgottenView(forgotten=KeptView.of(await forget(fleet, book, meant, who, originals_too=originals)))
-        except CannotDo as error:
-            raise ProblemError(409, str(error)) from None
+        return ForgottenView(forgotten=KeptView.of(await forget(fleet, book, meant, who, originals_too=originals)))

@@ -1,6 +1,5 @@
 """The operators' routes other than policies: overrides, pauses and restores, for one target or for all."""
 
-import logging
 from collections.abc import Callable
 from typing import Annotated
 
@@ -13,15 +12,13 @@ from adocd.api.rest.document import TargetId, errors
 from adocd.api.rest.matching import documented, encodable, matching
 from adocd.api.rest.views import RestoredView
 from adocd.daemon.book import overrides
-from adocd.daemon.book.audit import Audit
 from adocd.daemon.book.journal.records import Override
 from adocd.daemon.book.kept import KeptTarget
 from adocd.daemon.control.target_loop import TargetLoop
-from adocd.daemon.fleet.operators import CannotDo, NotUnderstood, Operators, OverrideRequest, PinState
+from adocd.daemon.fleet.operators import Operators, OverrideRequest, PinState, of_family
 from adocd.daemon.fleet.quantities import Seconds, or_text
 from adocd.model.nearest import instead
 
-_log = logging.getLogger(__name__)
 Find = Callable[[str], TargetLoop]
 FindKept = Callable[[str], TargetLoop | KeptTarget]
 
@@ -128,22 +125,17 @@ class RemovedView(BaseModel):
     warning: str | None = Field(default=None, description=_WARNING)
 
 
-def install(app: FastAPI, find: Find, find_kept: FindKept, operators: Operators, audit: Audit) -> None:
+def install(app: FastAPI, find: Find, find_kept: FindKept, operators: Operators) -> None:
     """Add the routes; `find_kept` also finds closed databases of which something is kept."""
-    _overrides(app, find, find_kept, operators, audit)
+    _overrides(app, find, find_kept, operators)
     _pauses(app, find, operators)
     _restore(app, find, operators)
 
 
-def _overrides(app: FastAPI, find: Find, find_kept: FindKept, operators: Operators, audit: Audit) -> None:
+def _overrides(app: FastAPI, find: Find, find_kept: FindKept, operators: Operators) -> None:
     async def pin(loop: TargetLoop | None, option: str, body: OverrideBody, who: str) -> OverrideView:
         asked = OverrideRequest(option, body.column_family, body.value, body.for_s, body.reason, who)
-        try:
-            return OverrideView.of(await operators.pin(loop, asked))
-        except NotUnderstood as error:
-            raise ProblemError(422, str(error)) from None
-        except CannotDo as error:
-            raise ProblemError(409, str(error)) from None
+        return OverrideView.of(await operators.pin(loop, asked))
 
     def pins_of(place: TargetLoop | KeptTarget | None) -> tuple[PinState, ...]:
         if not isinstance(place, KeptTarget):
@@ -152,19 +144,9 @@ def _overrides(app: FastAPI, find: Find, find_kept: FindKept, operators: Operato
         pins = book.overrides_of(place.id)
         return tuple(PinState(pin.override, book.remaining_s(pin), "the database is closed") for pin in pins)
 
-    def removed(place: TargetLoop | KeptTarget | None, option: str, column_family: str | None, who: str) -> bool:
-        if not isinstance(place, KeptTarget):
-            return operators.unpin(place, option, column_family, who)
-        was_pinned = operators.book.unpin(place.id, option, column_family)
-        if was_pinned:
-            sentence = f"{who} removed the pin of {option}{_of(column_family)}"
-            _log.info("%s: %s", place.path, sentence)
-            audit.note("unpin", who, sentence, target=place.id, path=place.path)
-        return was_pinned
-
     def unpin(place: TargetLoop | KeptTarget | None, option: str, column_family: str | None, who: str) -> RemovedView:
-        if not removed(place, option, column_family, who):
-            of, id_ = _of(column_family), None if place is None else place.id
+        if not operators.unpin(place, option, column_family, who):
+            of, id_ = of_family(column_family), None if place is None else place.id
             own = [pin.override for pin in pins_of(place) if pin.override.target == id_]
             where = "for all targets" if place is None else f"on {place.path}"
             raise ProblemError(404, f"{option}{of} is not pinned {where}{_pinned_instead(option, own)}")
@@ -198,10 +180,6 @@ def _overrides(app: FastAPI, find: Find, find_kept: FindKept, operators: Operato
     @app.delete("/v1/overrides/{option}", summary="Remove a pin on all targets", responses=errors(404))
     async def remove_from_all(option: Option, who: Caller, column_family: Family = None) -> RemovedView:
         return unpin(None, option, column_family, who)
-
-
-def _of(column_family: str | None) -> str:
-    return "" if column_family is None else f" of column family {column_family}"
 
 
 def _pinned_instead(option: str, own: list[Override]) -> str:
@@ -255,10 +233,7 @@ def _restore(app: FastAPI, find: Find, operators: Operators) -> None:
         responses=errors(404, 409),
     )
     async def restore(target: TargetId, who: Caller) -> RestoredView:
-        try:
-            restored, failed = await operators.restore(find(target), who)
-        except CannotDo as error:
-            raise ProblemError(409, str(error)) from None
+        restored, failed = await operators.restore(find(target), who)
         return RestoredView.of(restored, failed, operators.not_durable)
 
     @app.post(

@@ -12,10 +12,7 @@ from adocd.api.problems import ProblemError
 from adocd.api.rest.document import errors
 from adocd.api.rest.matching import documented
 from adocd.api.rest.views import PolicyView
-from adocd.controllers import registry
-from adocd.daemon.fleet.operators import CannotDo
-from adocd.daemon.fleet.several import DoneToSeveral, NoneMatch, Several
-from adocd.model.policy import Policy
+from adocd.daemon.fleet.several import DoneToSeveral, Several
 from adocd.model.selector import NAMES, NoSelector, Selector, parse
 
 _CONDITION = rf"^({'|'.join(NAMES)})=[^\x00-\x1f\x7f]+$"
@@ -56,14 +53,7 @@ def install(app: FastAPI, several: Several, turn: asyncio.Lock) -> None:
 
     async def done(what: Awaitable[DoneToSeveral]) -> DoneToSeveral:
         async with turn:
-            try:
-                return await what
-            except registry.PolicyError as error:
-                raise ProblemError(422, str(error)) from None
-            except NoneMatch as error:
-                raise ProblemError(404, str(error)) from None
-            except CannotDo as error:
-                raise ProblemError(409, str(error)) from None
+            return await what
 
     @app.put(
         "/v1/policy",
@@ -71,7 +61,7 @@ def install(app: FastAPI, several: Several, turn: asyncio.Lock) -> None:
         responses=errors(404, 409, 422),
     )
     async def set_policies(policy: PolicyView, where: Where, who: Caller) -> PoliciesView:
-        selector, wanted, asked = _selector(where), _policy(policy), several.pauses_entered
+        selector, wanted, asked = _selector(where), policy.policy(), several.pauses_entered
         return PoliciesView.of(policy, await done(several.set_policy(selector, wanted, who, asked)))
 
     @app.delete(
@@ -88,10 +78,3 @@ def _selector(where: list[str]) -> Selector:
         return parse(where)
     except NoSelector as error:
         raise ProblemError(422, f"where: {error}") from None
-
-
-def _policy(policy: PolicyView) -> Policy:
-    try:
-        return policy.policy()
-    except registry.PolicyError as error:
-        raise ProblemError(422, str(error)) from None

@@ -12,7 +12,6 @@ from adocd.api.caller import Caller
 from adocd.api.problems import ProblemError
 from adocd.api.rest.document import TargetId, errors
 from adocd.api.rest.views import PolicyView
-from adocd.controllers import registry
 from adocd.daemon.control.target_loop import TargetLoop
 from adocd.daemon.fleet.operators import CannotDo, Operators, in_words
 from adocd.daemon.fleet.policy_changes import Change, changes
@@ -58,11 +57,9 @@ def install(app: FastAPI, find: Callable[[str], TargetLoop], operators: Operator
     async def difference(target: TargetId, policy: PolicyView) -> DifferenceView:
         """Compare with the policy in force; change nothing."""
         loop, refused = find(target), None
+        wanted = policy.policy()
         try:
-            wanted = policy.policy()
             operators.check_policy(loop, wanted)
-        except registry.PolicyError as error:
-            raise ProblemError(422, str(error)) from None
         except CannotDo as error:
             refused = str(error)
         now = loop.status.policy
@@ -79,12 +76,7 @@ def install(app: FastAPI, find: Callable[[str], TargetLoop], operators: Operator
         loop, asked = find(target), operators.book.pauses.entered
         async with turn:
             _see_that_it_matches(loop, if_match)
-            try:
-                await operators.set_policy(loop, policy.policy(), who, asked)
-            except registry.PolicyError as error:
-                raise ProblemError(422, str(error)) from None
-            except CannotDo as error:
-                raise ProblemError(409, str(error)) from None
+            await operators.set_policy(loop, policy.policy(), who, asked)
         return shown(loop, response)
 
     @app.delete(
@@ -96,10 +88,7 @@ def install(app: FastAPI, find: Callable[[str], TargetLoop], operators: Operator
         loop = find(target)
         async with turn:
             _see_that_it_matches(loop, if_match)
-            try:
-                await operators.reset_policy(loop, who)
-            except CannotDo as error:
-                raise ProblemError(409, str(error)) from None
+            await operators.reset_policy(loop, who)
         return shown(loop, response)
 
 

@@ -26,6 +26,8 @@ _BOUND_STEP, _GATE_STEP, _BOUND_DOWN_S = 1.3, 1.1, 10.0
 _STEP, _LITTLE_SHARE = 0.8, 4
 #: Debt that has not become less by a hundredth for so long does not become less, in s.
 _LESS, _CONSTANT_S = 0.99, 60.0
+#: Memtables that are still smaller than was asked for after so long stay so, in s.
+_REFUSED_S = 30.0
 #: Fewer files say nothing of the size of a file; and with fewer than this, most may be from before the flood.
 _FILES_LEAST, _FILES_KNOWN = 4, 40
 
@@ -74,13 +76,15 @@ class DiskFacts:
         device: what flushes and compactions may count on, in bytes/s; None if unknown.
         free_bytes: the free space; None if unknown.
         kept: what flushes write for each byte that clients write, at most 1.
-        is_merging: whether a merge out of level 0 may be running.
+        sharers: the column families that divide what there is.
+        is_merging: whether a merge out of level 0 may be running, and none has just ended.
 
     """
 
     device: float | None
     free_bytes: int | None
     kept: float
+    sharers: int
     is_merging: bool
 
 
@@ -96,6 +100,8 @@ class Level0Bounds:
         #: The space for its level 0 and merges in bytes, and what its files have for each byte of their memtables.
         self._rooms: dict[str, int] = {}
         self._kept: dict[str, float] = {}
+        #: For how long each one's memtables in force have been smaller than what was asked for.
+        self._refused_s: dict[str, float] = {}
 
     def clear(self) -> None:
         """Forget all of them."""
@@ -104,7 +110,7 @@ class Level0Bounds:
     def keep(self, names: Set[str]) -> None:
         """Forget all other column families."""
         known: tuple[dict[str, Bound] | dict[str, float] | dict[str, int], ...]
-        known = (self.of, self._too_high_s, self._rooms, self._kept)
+        known = (self.of, self._too_high_s, self._rooms, self._kept, self._refused_s)
         for figures in known:
             for name in figures.keys() - names:
                 del figures[name]
@@ -119,6 +125,7 @@ class Level0Bounds:
         """
         if sample.options.compaction_style(cf.name) != LEVEL_COMPACTION:
             return  # Its gate is the owner's, and it may have no level below level 0.
+        memtable_bytes = self._in_force(cf, memtable_bytes, sample.interval_s)
         size = self._file_bytes(cf, memtable_bytes, disk.kept)
         most = most_bytes(
             cf,
@@ -126,7 +133,7 @@ class Level0Bounds:
             self._parameters,
             device=disk.device,
             room=self._room(cf, sample, disk),
-            sharers=len(self.of),
+            sharers=disk.sharers,
         )
         files = min(self._parameters.files_max, most // size)
         wanted = Bound(files, size, _opens(cf, sample, files, size), min(1.0, size / memtable_bytes))
@@ -137,6 +144,16 @@ class Level0Bounds:
         if (grows and (may_grow or now.files == 0)) or too_high_s >= _BOUND_DOWN_S:
             self.of[cf.name], too_high_s = wanted, 0.0
         self._too_high_s[cf.name] = too_high_s
+
+    def _in_force(self, cf: ColumnFamilySample, wanted_bytes: int, seconds: float) -> int:
+        """Return the size of the memtables that come: what was asked for, unless a guard or a pin has refused it.
+
+        A change takes a moment, and in a stall as long as that.
+        """
+        now = cf.options.write_buffer_size_bytes
+        refused_s = self._refused_s.get(cf.name, 0.0) + seconds if now < wanted_bytes else 0.0
+        self._refused_s[cf.name] = refused_s
+        return now if refused_s >= _REFUSED_S else wanted_bytes
 
     def _file_bytes(self, cf: ColumnFamilySample, memtable_bytes: int, kept: float) -> int:
         """Return the size of a file in level 0: a memtable, as far as it is not compressed.
@@ -156,7 +173,8 @@ class Level0Bounds:
         """Return the space for level 0 and its merges, in bytes; None if unknown.
 
         What level 0 holds has been taken already. While a merge runs, what it has written takes space until its inputs
-        are gone: that makes the room no smaller.
+        are gone: that makes the room no smaller. When one ends, the room is what is free then, although another may
+        have begun: else it would never become smaller where they overlap.
         """
         if disk.free_bytes is None or cf.level_bytes is None:
             return None
@@ -365,7 +383,7 @@ class Merges:
         self._most_s = most_s
         #: By job: the column family, if it was told, and the age in s.
         self._running: dict[int, tuple[str | None, float]] = {}
-        self._are_told = False
+        self._are_told = self._has_ended = False
         #: For how long compactions have been running, in s.
         self._busy_s = 0.0
 
@@ -373,12 +391,13 @@ class Merges:
         """Take in a window's events."""
         older = {job: (name, age_s + sample.interval_s) for job, (name, age_s) in self._running.items()}
         self._running = {job: (name, age_s) for job, (name, age_s) in older.items() if age_s < self._most_s}
+        self._has_ended = False
         for event in sample.events:
             self._are_told |= event.kind in ("compaction_begin", "compaction_end")
             if event.kind == "compaction_begin" and event.base_level == 0 and event.job is not None:
                 self._running[event.job] = (event.column_family, 0.0)
             elif event.kind == "compaction_end" and event.job is not None:
-                self._running.pop(event.job, None)
+                self._has_ended |= self._running.pop(event.job, None) is not None
         self._busy_s = self._busy_s + sample.interval_s if sample.running_compactions else 0.0
         if not sample.running_compactions:
             self._running.clear()
@@ -387,6 +406,11 @@ class Merges:
     def are_any(self) -> bool:
         """Whether one may be running in any column family."""
         return bool(self._running) if self._are_told else 0 < self._busy_s < self._most_s
+
+    @property
+    def go_on(self) -> bool:
+        """Whether one may be running in any column family, and none ended in the last window."""
+        return self.are_any and not self._has_ended
 
     def are_in(self, column_family: str) -> bool:
         """Whether one may be running in this column family."""

@@ -9,7 +9,7 @@ from adocd.controllers.tide.family import is_pinned
 from adocd.model.decision import Setting
 from adocd.model.knob import Knob
 from adocd.model.level0 import few_files
-from adocd.model.options import LEVEL_COMPACTION
+from adocd.model.options import LEVEL_COMPACTION, OUT_OF_THE_WAY
 from adocd.model.reading import owners_value, value_now
 from adocd.model.sample import ColumnFamilySample, Sample
 
@@ -39,12 +39,12 @@ class Level0Gate:
 
     @classmethod
     def of_owner(cls, cf: ColumnFamilySample, sample: Sample) -> Self:
-        """Return the owner's."""
+        """Return the owner's; a slowdown that is switched off is out of the way."""
         trigger, slowdown, stop, base = (
             owners_value(knob, sample, cf.name) or 0
             for knob in (Knob.LEVEL0_TRIGGER, Knob.LEVEL0_SLOWDOWN, Knob.LEVEL0_STOP, Knob.LEVEL_BASE_SIZE)
         )
-        return cls(trigger, slowdown, stop, base, stop)
+        return cls(trigger, OUT_OF_THE_WAY if slowdown < 0 else slowdown, stop, base, stop)
 
     @classmethod
     def in_flood(cls, cf: ColumnFamilySample, sample: Sample, bound: Bound, *, is_read: bool) -> Self:
@@ -66,7 +66,8 @@ class Level0Gate:
         most, slows = bound.files, int(bound.files * _SLOWS)
         # The owner's files are as compressed as those that come.
         small = bound.kept * (owners_value(Knob.MEMTABLE_SIZE, sample, cf.name) or bound.file_bytes)
-        if most * OPENS <= self.trigger or most * _SLOWS * bound.file_bytes <= self.slowdown * small:
+        is_owners = most * _SLOWS * bound.file_bytes <= self.slowdown * small and self.slowdown < OUT_OF_THE_WAY
+        if most * OPENS <= self.trigger or is_owners:
             return replace(self, base_bytes=max(self.base_bytes, min(self.trigger, most) * bound.file_bytes))
         if is_read:
             base = max(self.base_bytes, min(most, self.slowdown) * bound.file_bytes)
@@ -97,7 +98,7 @@ class Level0Gate:
     def _shut(self, bound: Bound) -> Self:
         """Return those with the gate alone shut, of the owner's."""
         slowdown, stop = max(self.slowdown, int(bound.files * _SLOWS)), max(self.stop, bound.files)
-        trigger = min(max(self.trigger, bound.opens), slowdown)
+        trigger = max(self.trigger, min(bound.opens, slowdown))
         base = max(self.base_bytes, bound.files * bound.file_bytes)
         return replace(self, trigger=trigger, slowdown=slowdown, stop=stop, base_bytes=base, bound=stop)
 
@@ -137,7 +138,7 @@ class Level0Gate:
         With readers the slowdown stays, too: they need the merge to be soon over, and a slope would make it longer.
         """
         now = cf.options
-        if cf.l0_files < self.slowdown:
+        if cf.l0_files < min(self.slowdown, self.stop):
             return replace(self, base_bytes=coming_down(self.base_bytes, cf, sample, self.trigger))
         slowdown = now.level0_slowdown_writes_trigger if keeps_slowdown else 0
         return replace(
@@ -189,7 +190,10 @@ class _Pins:
 def _pins(cf: ColumnFamilySample, sample: Sample) -> _Pins | None:
     """Return what is pinned, as it is in force; None if nothing is."""
     found = [value_now(knob, sample, cf.name) if is_pinned(knob, cf, sample) else None for knob in _LIMITS]
-    return None if found == [None] * len(_LIMITS) else _Pins(*found)
+    if found == [None] * len(_LIMITS):
+        return None
+    trigger, slowdown, stop = found
+    return _Pins(trigger, OUT_OF_THE_WAY if slowdown is not None and slowdown < 0 else slowdown, stop)
 
 
 def ebbing(cf: ColumnFamilySample, sample: Sample, *, is_merging: bool, is_constant: bool) -> Iterator[Setting]:

@@ -9,8 +9,9 @@ owner's options, as a trial. If it cost less, by a fifth, the law rests for two 
 it fails the rest doubles, up to 32 floods. If the trial cost as much or more, the law goes on, and there is no other
 trial for four floods, then eight, up to 32.
 
-A flood that does not end is not judged before it does: to take back a bound of level 0 while it is full would stop
-writes (HAZARDS, level0_stop_writes_trigger). Source: ours.
+A flood of the law's that does not end is not judged before it does: to take back a bound of level 0 while it is full
+would stop writes (HAZARDS, level0_stop_writes_trigger). One that is left to the owner's options has no such bound, so
+it is left no longer than until it has cost as much as the law's: an outage may last for hours. Source: ours.
 """
 
 from dataclasses import dataclass
@@ -50,8 +51,8 @@ class _Flood:
 
     @property
     def cost(self) -> float:
-        """How long writers waited, in s for each GiB written."""
-        return self.waited_s / self.written_bytes * _GIB
+        """How long writers waited, in s for each GiB written; of small floods, for the least that says something."""
+        return self.waited_s / max(self.written_bytes, _LEAST_BYTES) * _GIB
 
 
 class JudgedFloods:
@@ -63,6 +64,8 @@ class JudgedFloods:
         self._over_s = self._unpressed_s = 0.0
         #: The last floods of the law in which writers waited, in a row.
         self._bad: list[_Flood] = []
+        #: What those of the last trial cost, and how long one of them pressed at the mean, in s.
+        self._cost = self._cost_s = 0.0
         #: Floods that are still left to the owner's options, and those that still go without a trial.
         self._rests, self._goes_on = 0, 0
         self._rest_next, self._go_on_next = _REST_FIRST, _GO_ON_FIRST
@@ -88,6 +91,9 @@ class JudgedFloods:
             came_back = presses and has_begun and self._rests
             pressed_s = sample.interval_s if presses else 0.0
             self._flood.add(sample, pressed_s + pause_s if came_back else pressed_s)
+        if self._rests and self._costs_as_much():
+            self._judge_owners(self._flood)
+            self._flood, self._rests, self._bad = _Flood(), 0, []
         if is_flood:
             self._over_s = 0.0
             return
@@ -97,12 +103,18 @@ class JudgedFloods:
             if flood.seconds and flood.written_bytes >= _LEAST_BYTES:
                 self._judge_owners(flood) if self._rests else self._judge_ours(flood)
 
+    def _costs_as_much(self) -> bool:
+        """Whether the flood that is left to the owner's options has cost what the law's did, though it goes on."""
+        return self._flood.seconds >= self._cost_s and self._flood.cost >= _CHEAPER * self._cost
+
     def _judge_ours(self, flood: _Flood) -> None:
         self._goes_on = max(0, self._goes_on - 1)
         self._bad = [] if flood.is_fine else [*self._bad, flood][-_BAD_FLOODS:]
         if len(self._bad) < _BAD_FLOODS or self._goes_on:
             return
         self._rests = 1
+        self._cost = sum(each.cost for each in self._bad) / len(self._bad)
+        self._cost_s = sum(each.seconds for each in self._bad) / len(self._bad)
         self._words = (
             f"in its last {_BAD_FLOODS} floods writers waited {_waited(self._bad)}, so the next one is "
             "left to the owner's options, to compare"
@@ -113,7 +125,7 @@ class JudgedFloods:
         if self._rests or not self._bad:
             return  # Without bad floods to compare with it was no trial but a rest: then the law tries again.
         ours, self._bad = self._bad, []
-        if flood.cost >= _CHEAPER * sum(each.cost for each in ours) / len(ours):
+        if flood.cost >= _CHEAPER * self._cost:
             self._goes_on, self._go_on_next = self._go_on_next, min(_MOST, 2 * self._go_on_next)
             self._rest_next = _REST_FIRST
             return

@@ -12,17 +12,20 @@ ComputeCompactionScore).
 | calm | none of the others | everything is the owner's |
 | flood | memtables wait, a stall, twice the owner's trigger, a peak | memory, flush slots, wide merges; a shut gate |
 | brim | level 0 is at 0.6 of the bound | the same, and writes are delayed, from what clients do to what lasts |
-| ebb | clients write little (below) | twice the owner's trigger, then base level and trigger |
+| ebb | clients write little, or nothing has pressed for long | twice the owner's trigger, then base level and trigger |
 | yield | others want more of the same disks than is left | the gate and the base level alone: merges are put off |
 
 In a flood the memory budget is taken at once, in memtables with a flush slot for each that waits, and merges are four
 threads wide. Clients write little when it is a tenth of their peak or 1/8 of the device for 5 s, or 1/6 of the device
-for a minute. Then all of level 0 becomes one merge. The base level returns after it, in steps where more would be due
+for a minute. Nothing has pressed for long where for five minutes nobody has waited and no memtables have, and level 0
+is not at its gate; where something presses again within that time, the next flood ends after twice as long, up to four
+hours. Then all of level 0 becomes one merge. The base level returns after it, in steps where more would be due
 than half of the soft limit, and the owner's trigger with it, or once level 1 has moved down, where level 0 would make
 that much due. The rest returns when nothing is due, or what is due has not become less for a minute.
 
 What clients write reaches the device smaller where values are compressed: a is what flushes write for each byte that
-clients write, at most 1, and 1 until it is known. Clients at w bytes/s count as a w there.
+clients write, at most 1, and 1 until it is known. Clients at w bytes/s count as a w there. Where values go to blob
+files, of which agents count nothing in a flush, a is 1, and flushes are taken to write what clients write.
 
 The bound of level 0, shared among the column families that were in a flood, is the smallest of
 
@@ -33,8 +36,9 @@ The bound of level 0, shared among the column families that were in a flood, is 
     hard pending limit / 2       what would be due in all levels if the owner's base level came back at once
     files_max files
 
-A file is a memtable times a, or the mean of level 0's files if that is more, or if there are 40 of them. The free
-space is that from before the merge that runs, because what the merge reads goes when it ends. The gate opens below half
+A file is a memtable times a, or the mean of level 0's files if that is more, or if there are 40 of them; the memtable
+is the one in force where a larger one has not come for 30 s. The free space is that from before the merge that runs,
+because what the merge reads goes when it ends. The gate opens below half
 of the bound where level 0, once it is due, would make more pending than the soft limit.
 
 It also opens below that where clients leave the device room. Once nobody has waited for half a minute, what they write,
@@ -46,7 +50,8 @@ merged, by the owner's threads, as soon as the merge fits beside them:
 Where somebody waits, reads or has neighbours that want the device, this does not apply.
 
 The bound is RocksDB's stop trigger meanwhile, unless the owner's is higher. Where it falls below what level 0 holds,
-the stop in force waits for the merge. The owner's slowdown and stop are never lowered. Where an operator has pinned one
+the stop in force waits for the merge. The owner's slowdown and stop are never lowered, and a slowdown that is switched
+off stays so. Where an operator has pinned one
 of level 0's limits below the gate, gate and base level are the owner's; a slowdown or stop that is pinned higher bounds
 the bound. Rates in bytes/s, n in files per bound, g the room above the gate in gates, c what clients do, at its peak,
 and at least r:
@@ -117,13 +122,14 @@ from adocd.controllers.tide.learned import Demand, KnownSizes, Learned
 from adocd.controllers.tide.limiter import COLLECTS, GIVES_BACK, LEAVES, LIMIT, Limiter
 from adocd.controllers.tide.memory import flood_memtables, owners_memtables, spare_bytes
 from adocd.controllers.tide.parameters import TideParameters
-from adocd.controllers.tide.quiet import Quiet, writes_little
+from adocd.controllers.tide.quiet import Needless, Quiet, writes_little
 from adocd.controllers.tide.regime import ADMITS, IN_FLOOD, MAY_END, REASONS, Regime
+from adocd.controllers.tide.threads import THREADS, flood_threads, owners_threads
 from adocd.model.decision import Decision, Setting
 from adocd.model.in_words import exact_size
 from adocd.model.knob import Knob
 from adocd.model.memtables import is_written
-from adocd.model.options import LEVEL_COMPACTION
+from adocd.model.options import LEVEL_COMPACTION, OUT_OF_THE_WAY
 from adocd.model.reading import owners_value, value_now
 from adocd.model.sample import ColumnFamilySample, Sample
 
@@ -135,10 +141,7 @@ _OF_FAMILY = (
     Knob.LEVEL0_SLOWDOWN,
     Knob.LEVEL0_STOP,
 )
-_WIDTH = (Knob.BACKGROUND_JOBS, Knob.SUBCOMPACTIONS, Knob.COMPACTION_READAHEAD)
-_OF_DATABASE = frozenset({*_WIDTH, Knob.DELAYED_WRITE_RATE, Knob.RATE_LIMIT})
-#: Of the memory budget, what the readahead of a merge may take; and the least readahead that is set, in bytes.
-_READAHEAD_SHARE, _READAHEAD_LEAST = 4, 64 << 10
+_OF_DATABASE = frozenset({*THREADS, Knob.DELAYED_WRITE_RATE, Knob.RATE_LIMIT})
 
 
 class Tide(Controller):
@@ -159,7 +162,7 @@ class Tide(Controller):
     def __init__(self, parameters: TideParameters) -> None:
         self._parameters = parameters
         self._learned, self._sizes = Learned(), KnownSizes()
-        self._judged = JudgedFloods()
+        self._judged, self._needless = JudgedFloods(), Needless()
         #: When the last window ended, of those that this law was given.
         self._seen_s: float | None = None
         self._rate = HeldRate()
@@ -199,7 +202,7 @@ class Tide(Controller):
         was, self._regime = self._regime, self._next(sample)
         # A flood's first window is the one in which it was noticed, so nothing in it is the law's doing.
         # A peak alone is not judged: nothing has waited in it.
-        is_ours = was in IN_FLOOD and self._regime is not Regime.CALM and self._is_needed
+        is_ours = was in (*IN_FLOOD, Regime.YIELD) and self._regime is not Regime.CALM and self._is_needed
         is_left, presses = self._is_left(sample), was in ADMITS and self._is_needed
         self._judged.observe(sample, is_flood=is_ours or is_left, presses=presses or is_left)
         self.declined = self._judged.rests if self._regime is Regime.CALM else None
@@ -220,6 +223,7 @@ class Tide(Controller):
         """
         self._rate, self._merges = HeldRate(), Merges(2 * self._parameters.pay_back_s)
         self._limiter = Limiter(turns=self._parameters.limiter)
+        self._needless = Needless()
         self._learned.interrupted()
         self._judged.interrupted()
         self._forget_flood()
@@ -245,17 +249,22 @@ class Tide(Controller):
         pressed |= families & self._in_peak(sample)
         self._pressed = (self._pressed | pressed) & families
         yields = sample.allowance is not None and sample.allowance.is_scarce and not self._is_read
-        for name in families if yields else pressed:
+        self._written |= {cf.name for cf in sample.column_families if is_written(cf)}
+        # Idle ones have nothing to put off.
+        merging = {cf.name for cf in sample.column_families if cf.l0_files or cf.name in self._written}
+        for name in pressed | (families & merging if yields else set()):
             self._bounds.of.setdefault(name, NO_BOUND)
         self._bounds.keep(families)
-        self._written |= {cf.name for cf in sample.column_families if is_written(cf)}
         self._spare_bytes = spare_bytes(sample, self._pressed, self._parameters, self._written)
+        comes_back = self._regime is Regime.EBB and not self._needless.has_ended
+        self._needless.observe(sample, begins=bool(pressed) and (self._regime is Regime.CALM or comes_back))
         if self._regime is Regime.CALM:
             if self._judged.rests:
                 self._forget_flood()
             if not self._bounds.of:
                 return Regime.CALM
         is_quiet = self._quiet.observe(sample, self._learned)
+        is_quiet = is_quiet or self._is_needless(sample)
         is_past = self._limiter.peak.is_past and not self._is_needed and not pressed
         if (is_quiet or is_past or (self._regime in MAY_END and not pressed)) and not yields:
             return Regime.CALM if self._is_paid(sample) else Regime.EBB
@@ -267,6 +276,13 @@ class Tide(Controller):
             return Regime.YIELD
         gates = [(cf, self._gate(cf, sample)) for cf in self._flooded(sample)]
         return Regime.BRIM if any(cf.l0_files >= gate.slowdown for cf, gate in gates) else Regime.FLOOD
+
+    def _is_needless(self, sample: Sample) -> bool:
+        """Whether nothing has pressed for long, and level 0 waits for no merge; until something presses again."""
+        is_long = self._regime in ADMITS and self._needless.is_long
+        if is_long and all(cf.l0_files < self._gate(cf, sample).trigger for cf in self._flooded(sample)):
+            self._needless.ends()
+        return self._regime is not Regime.CALM and self._needless.has_ended
 
     def _is_left(self, sample: Sample) -> bool:
         """Whether a flood has come that is left to the owner's options."""
@@ -290,10 +306,14 @@ class Tide(Controller):
         return {cf.name for cf in sample.column_families if is_written(cf) or cf.name in self._written}
 
     def _is_paid(self, sample: Sample) -> bool:
-        """Whether nothing is due with the owner's trigger and base in force, or what is due does not become less."""
+        """Whether nothing is due with the owner's trigger and base in force, or what is due does not become less.
+
+        Under a raised base level nothing is due, which says nothing of what will be.
+        """
         flooded = self._flooded(sample)
-        pending = sum(cf.pending_compaction_bytes for cf in flooded)
-        self._debt.observe(pending, sample.interval_s)
+        if any(is_raised(cf, sample) and not is_pinned(Knob.LEVEL_BASE_SIZE, cf, sample) for cf in flooded):
+            self._debt = Debt()
+        self._debt.observe(sum(cf.pending_compaction_bytes for cf in flooded), sample.interval_s)
         if not all(self._is_back(cf, sample) for cf in flooded):
             return False
         return self._debt.is_constant or all(
@@ -318,7 +338,8 @@ class Tide(Controller):
     def _bound(self, sample: Sample) -> None:
         """Follow the largest backlog that the device, the disk and the owner allow."""
         learned = self._learned
-        disk = DiskFacts(self._device(sample), learned.free_bytes, learned.kept, is_merging=self._merges.are_any)
+        sharers = max(1, len(self._bounds.of.keys() & (self._pressed | self._written)))
+        disk = DiskFacts(self._device(sample), learned.free_bytes, learned.kept, sharers, is_merging=self._merges.go_on)
         for cf in self._flooded(sample):
             memtable_bytes, may_grow = self._memtables(cf, sample)[0], cf.name in self._pressed
             self._bounds.follow(cf, sample, memtable_bytes, disk, may_grow=may_grow)
@@ -347,11 +368,17 @@ class Tide(Controller):
 
         0 where that does not fit, is not known, or is left to whoever reads or to neighbours, and outside a flood.
         """
-        is_scarce = sample.allowance is not None and sample.allowance.is_scarce
-        if self._regime not in ADMITS or self._is_read or is_scarce:
+        if not self._merges_early(sample):
             return 0.0
-        device = (self._device(sample) or 0.0) / self._learned.kept
-        return self._demand.room(device, self._learned.writes)
+        return self._demand.room(self._clients_device(sample), self._learned.writes)
+
+    def _merges_early(self, sample: Sample) -> bool:
+        is_scarce = sample.allowance is not None and sample.allowance.is_scarce
+        return self._regime in ADMITS and not self._is_read and not is_scarce
+
+    def _clients_device(self, sample: Sample) -> float:
+        """Return what the device may be counted on for, in bytes/s as clients write them; 0 if it is not known."""
+        return (self._device(sample) or 0.0) / self._learned.kept
 
     # -- values
 
@@ -359,7 +386,7 @@ class Tide(Controller):
         if self._regime is Regime.CALM:
             yield from self._owners(sample)
             return
-        yield from self._threads(sample) if self._pressed else self._owners_threads(sample)
+        yield from self._threads(sample) if self._pressed else owners_threads(sample)
         is_constant = self._debt.is_constant
         for cf in sample.column_families:
             if cf.name not in self._bounds.of:  # or not any more, because its owner has disabled compaction
@@ -376,40 +403,32 @@ class Tide(Controller):
         if not self._is_read:
             slots = 1 if self._regime is Regime.EBB else min(p.flush_slots, allowed or p.flush_slots)
             # Where merges fit beside the clients, wide ones would only take the device from their flushes.
-            width = 1 if self._room(sample) else min(p.subcompactions, allowed or p.subcompactions)
-        # What the owner had is not known everywhere, and what cannot be given back is not taken.
-        if (jobs := owners_value(Knob.BACKGROUND_JOBS, sample)) is not None:
-            most = sample.background_jobs_max or 4 * slots
-            is_owners = self._is_read or allowed == 1
-            yield Setting(Knob.BACKGROUND_JOBS, jobs if is_owners else max(jobs, min(4 * slots, most)))
-        if (owners := owners_value(Knob.SUBCOMPACTIONS, sample)) is not None:
-            width = max(owners, width)
-            yield Setting(Knob.SUBCOMPACTIONS, width)
-        if (readahead := owners_value(Knob.COMPACTION_READAHEAD, sample)) is not None:
-            files = max((self._gate(cf, sample).stop for cf in self._flooded(sample)), default=1)
-            inputs = width * min(files, p.files_max)
-            fits = max(_READAHEAD_LEAST, p.memory_max_bytes // _READAHEAD_SHARE // inputs)
-            yield Setting(Knob.COMPACTION_READAHEAD, min(readahead, fits))
+            width = 1 if self._is_narrow(sample) else min(p.subcompactions, allowed or p.subcompactions)
+        files = max((self._gate(cf, sample).stop for cf in self._flooded(sample)), default=1)
+        is_owners = self._is_read or allowed == 1
+        return flood_threads(sample, p, slots=slots, width=width, files=files, is_owners=is_owners)
 
-    def _owners_threads(self, sample: Sample) -> Iterator[Setting]:
-        for knob in _WIDTH:
-            if (value := owners_value(knob, sample)) is not None:
-                yield Setting(knob, value)
+    def _is_narrow(self, sample: Sample) -> bool:
+        now, owners = value_now(Knob.SUBCOMPACTIONS, sample) or 1, owners_value(Knob.SUBCOMPACTIONS, sample) or 1
+        return self._merges_early(sample) and self._demand.leaves_room(
+            self._clients_device(sample), self._learned.writes, already=now <= owners
+        )
 
     def _owners(self, sample: Sample) -> Iterator[Setting]:
         """Give everything back."""
-        yield from self._owners_threads(sample)
+        yield from owners_threads(sample)
         for cf in sample.column_families:
             yield from released(_OF_FAMILY, cf, sample)
 
     def _flooding(self, cf: ColumnFamilySample, sample: Sample) -> Iterator[Setting]:
         gate, (size, number) = self._gate(cf, sample), self._memtables(cf, sample)
+        owners = owners_value(Knob.LEVEL0_SLOWDOWN, sample, cf.name) or 0
         values = {
             Knob.MEMTABLE_SIZE: size,
             Knob.MEMTABLE_NUMBER: number,
             Knob.LEVEL_BASE_SIZE: gate.base_bytes,
             Knob.LEVEL0_TRIGGER: gate.trigger,
-            Knob.LEVEL0_SLOWDOWN: gate.slowdown,
+            Knob.LEVEL0_SLOWDOWN: owners if gate.slowdown == OUT_OF_THE_WAY else gate.slowdown,
             Knob.LEVEL0_STOP: gate.stop,
         }
         yield from (Setting(knob, value, cf.name) for knob, value in values.items())

@@ -19,14 +19,17 @@ _KNOWN_FOR_S = 10.0
 #: What flushes keep is taken over so many written bytes, at whose end memtables hold nearly as much as at the begin,
 #: to this share of them; each such span is half of the mean, as in `cockroach`. The least that is believed.
 _SPAN_BYTES, _SPAN_HELD, _SPAN_SHARE, _KEPT_FLUSHED_LEAST = 1 << 30, 1 / 16, 1 / 2, 1 / 100
+#: The option with which values go to blob files; an agent counts only the other bytes of a flush.
+_BLOB_FILES = "enable_blob_files"
 #: Files that have more than this share of what was written are not compressed: blocks and keys account for the rest.
 NEARLY_ALL = 0.9
 #: Sizes of levels that are not reported stay known for so long, in s.
 _SIZES_FOR_S = 60.0
 #: What clients write is what they want when nobody has waited for so long, in s; and it is a mean over as long.
 _UNHELD_S = 30.0
-#: Of the device, what clients and merges beside them may take together; the rest is for peaks.
-_DEMAND_SHARE = 0.8
+#: Of the device, what clients and merges beside them may take together; the rest is for peaks. And how much less than
+#: nothing may be left, in bytes for each byte of the clients, before a merge that fitted fits no more.
+_DEMAND_SHARE, _DITHER = 0.8, 0.3
 
 
 @dataclass(slots=True)
@@ -97,9 +100,16 @@ class Demand:
         `device` and `writes`, what clients write just now, are in bytes/s as clients write them. 0 if there is no room,
         before the flood is half a minute old, and if somebody waited in the last half minute.
         """
+        return max(0.0, self._left(device, writes))
+
+    def leaves_room(self, device: float, writes: float, *, already: bool) -> bool:
+        """Whether there is room; a little less is enough where there was `already`, so that it does not turn often."""
+        return self._left(device, writes) > (-_DITHER if already else 0.0)
+
+    def _left(self, device: float, writes: float) -> float:
         if self._unheld_s < _UNHELD_S:
-            return 0.0
-        return max(0.0, _DEMAND_SHARE * device / max(1.0, self._writes.value or 0.0, writes) - 2)
+            return -math.inf
+        return _DEMAND_SHARE * device / max(1.0, self._writes.value or 0.0, writes) - 2
 
     def observe(self, sample: Sample) -> None:
         """Take in a window."""
@@ -158,6 +168,8 @@ class Learned:
         self.flushes: float | None = None
         self.free_bytes: int | None = None
         self._kept = KeptShare()
+        #: Whether values go to blob files.
+        self.has_blobs = False
         #: Bytes and seconds since a compaction's bytes were counted last; and whether that takes long.
         self._uncounted_bytes = self._uncounted_s = 0.0
         self._counts_rarely = False
@@ -177,8 +189,11 @@ class Learned:
 
     @property
     def kept(self) -> float:
-        """What flushes write for each byte that clients write, at most 1; 1 until it is known."""
-        return 1.0 if self._kept.share > NEARLY_ALL else self._kept.share
+        """What flushes write for each byte that clients write, at most 1; 1 until it is known, and with blob files.
+
+        There flushes write the values, too, and only what is merged is less.
+        """
+        return 1.0 if self.has_blobs or self._kept.share > NEARLY_ALL else self._kept.share
 
     def interrupted(self) -> None:
         """Begin anew what must not span a pause."""
@@ -187,6 +202,8 @@ class Learned:
     def observe(self, sample: Sample, *, is_limited: bool = False) -> None:
         """Take in a sample; `is_limited`: a rate limit of the law's may be why no more is written."""
         seconds = sample.interval_s
+        families = (sample.options.column_families.get(cf.name, {}) for cf in sample.column_families)
+        self.has_blobs = any(options.get(_BLOB_FILES) == "true" for options in families)
         self._kept.observe(sample)
         self._unread_s += seconds
         if sample.surroundings is not None and sample.surroundings.free_bytes is not None:
@@ -209,12 +226,14 @@ class Learned:
         return self._unread_s < _READ_FOR_S
 
     def _learn_device(self, sample: Sample, *, is_limited: bool) -> None:
-        rates = (sample.flush_written_bytes_per_s, sample.compaction_written_bytes_per_s)
-        if None in rates:
+        flushed, merged = sample.flush_written_bytes_per_s, sample.compaction_written_bytes_per_s
+        if flushed is None or merged is None:
             return
-        self._uncounted_bytes += sum(rate or 0.0 for rate in rates) * sample.interval_s
+        if self.has_blobs:
+            flushed = max(flushed, self.writes)  # what clients write, for want of what goes to blob files
+        self._uncounted_bytes += (flushed + merged) * sample.interval_s
         merging = self._merging.add(sample.compaction_read_bytes_per_s or 0.0, sample.interval_s)
-        drops = self._merged.add(rates[1] or 0.0, sample.interval_s) < _KEPT_LEAST * merging
+        drops = self._merged.add(merged, sample.interval_s) < _KEPT_LEAST * merging
         self._uncounted_s += sample.interval_s
         if sample.running_compactions:
             counted = bool(sample.compaction_written_bytes_per_s)

@@ -142,10 +142,7 @@ class Limiter:
 
     def _flushes_need(self, sample: Sample, learned: Learned) -> float:
         """Return the limit with which flushes keep up, whatever the compactions beside them ask for."""
-        names = [cf.name for cf in sample.column_families]
-        # What goes to blob files is not in the flushes that were counted.
-        has_blobs = any(sample.options.column_families[name].get("enable_blob_files") == "true" for name in names)
-        writes = max(learned.writes, sample.written_bytes_per_s or 0.0) * (1.0 if has_blobs else learned.kept)
+        writes = max(learned.writes, sample.written_bytes_per_s or 0.0) * learned.kept
         needed = _FLUSH_MARGIN * max(writes, self._flushes.value or 0.0)
         if needed <= _REQUEST_BYTES * _REFILLS_PER_S:
             return needed

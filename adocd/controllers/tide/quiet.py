@@ -1,4 +1,4 @@
-"""Whether clients write little, which ends a flood. Pure."""
+"""What ends a flood: clients write little, or nothing has pressed for long. Pure."""
 
 from adocd.controllers.tide.family import is_held
 from adocd.controllers.tide.learned import Learned
@@ -7,6 +7,8 @@ from adocd.model.sample import Sample
 #: Clients are at the ebb below this share of their peak, or of the device, for so long; or below this one for longer.
 _EBB_OF_CLIENTS, _EBB_OF_DEVICE, _EBB_S = 1 / 10, 1 / 8, 5.0
 _SLACK_OF_DEVICE, _SLACK_S = 1 / 6, 60.0
+#: A flood in which nothing has pressed for so long ends, in s; and the longest that this can become.
+_NEEDLESS_S, _NEEDLESS_MOST_S = 300.0, 4 * 3600.0
 
 
 class Quiet:
@@ -22,6 +24,46 @@ class Quiet:
         self._ebb_s = 0.0 if learned.writes > enough or waits else self._ebb_s + sample.interval_s
         self._slack_s = 0.0 if learned.writes > slack or waits else self._slack_s + sample.interval_s
         return self._ebb_s >= _EBB_S or self._slack_s >= _SLACK_S
+
+
+class Needless:
+    """For how long nothing has pressed in a flood: then the owner's options may do as well, whatever clients write.
+
+    The files of level 0 press only where a flood begins: later they are the law's doing. Where it presses again soon
+    after such an end, the next one takes twice as long.
+    """
+
+    def __init__(self) -> None:
+        self._after_s, self._unpressed_s = _NEEDLESS_S, 0.0
+        #: Since it has ended a flood, in s; None if what came next has been seen.
+        self._ended_s: float | None = None
+
+    @property
+    def is_long(self) -> bool:
+        """Whether nothing has pressed for long enough."""
+        return self._unpressed_s >= self._after_s
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether a flood has ended for this, and nothing has pressed since."""
+        return self._ended_s is not None
+
+    def observe(self, sample: Sample, *, begins: bool) -> None:
+        """Take in a window; `begins`: a flood begins in it."""
+        waits = sample.condition != "normal" or sample.stalled_fraction or any(map(is_held, sample.column_families))
+        if begins or waits:
+            if self._ended_s is not None:
+                is_soon = self._ended_s < self._after_s
+                self._after_s = min(_NEEDLESS_MOST_S, 2 * self._after_s) if is_soon else _NEEDLESS_S
+            self._unpressed_s, self._ended_s = 0.0, None
+        else:
+            self._unpressed_s += sample.interval_s
+            if self._ended_s is not None:
+                self._ended_s += sample.interval_s
+
+    def ends(self) -> None:
+        """Note that a flood ends for this."""
+        self._ended_s = 0.0
 
 
 def writes_little(learned: Learned) -> bool:

@@ -109,7 +109,7 @@ class Book:
         else:
             _log.error("%s; nothing new is changed, and what was left tuned is restored", journal.problem)
             contents = await _readable(path)
-        book = cls(path, journal, contents or _NOTHING, clocks)
+        book = cls(path, journal, contents or Contents(), clocks)
         if contents is not None:
             journal.keep_in_mind(book._contents)
         book._follow_wall_clock()
@@ -466,10 +466,7 @@ async def _readable(path: Path) -> Contents | None:
         try:
             os.lstat(path)
         except FileNotFoundError:
-            return _NOTHING
+            return Contents()
         except OSError:
             pass
         return None
-
-
-_NOTHING = Contents(tuned=(), policies=(), overrides=(), pauses=(), unreadable=0)

@@ -255,7 +255,7 @@ def _hold_brake(
 
     Meanwhile it rises towards the original in the steps in which RocksDB would have raised it.
     """
-    if DELAYED_WRITE_RATE not in wanted or not is_delayed(sample):
+    if DELAYED_WRITE_RATE not in wanted or not sample.is_delayed:
         return []
     if goal[DELAYED_WRITE_RATE] != _original_rate(baseline):
         return []
@@ -270,11 +270,6 @@ def _hold_brake(
 
 def _original_rate(baseline: Values) -> str:
     return restorable(DELAYED_WRITE_RATE, baseline.get(DELAYED_WRITE_RATE, ""))
-
-
-def is_delayed(sample: Sample) -> bool:
-    """Whether writes are stopped or delayed, or a delayed write rate is in force."""
-    return sample.condition != "normal" or sample.delayed_write_rate_bytes_per_s > 0
 
 
 def _with_brake(wanted: Mapping[OptionName, str], current: Values, sample: Sample) -> dict[OptionName, str]:

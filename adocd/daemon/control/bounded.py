@@ -36,7 +36,7 @@ async def call(function: Callable[[], _T], limit_s: float | None) -> _T:
 
     Without a limit the function runs in the caller's thread: under a simulated clock, waiting for a thread cannot work.
 
-    Each call gets its own thread rather than one of a pool, so a call that never returns uses up no pool slot; as a
+    A call takes an idle thread, or a new one if none is idle, so a call that never returns holds up no other; as a
     daemon thread it does not keep the process from exiting. Pure Python yields to other threads every few milliseconds;
     only native code that keeps the GIL could block the loop.
     """

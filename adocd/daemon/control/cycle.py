@@ -270,7 +270,7 @@ def _repeat(session: Session, sample: Sample) -> Sending | None:
     # Each change during a slowdown cuts the delayed write rate further (HAZARDS 7), but a stop that we caused must not
     # wait.
     ours = {option.option for option in plan.sent}
-    if planner.is_delayed(sample) and not ours & {SWITCH, planner.SLOWDOWN, planner.STOP}:
+    if sample.is_delayed and not ours & {SWITCH, planner.SLOWDOWN, planner.STOP}:
         return None
     session.unsettled.repeated(due)
     return Sending(SteeringStep(plan, {}, ()), REPEAT) if plan.changes else None

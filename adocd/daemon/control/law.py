@@ -90,10 +90,10 @@ class Law:
         """Ask each law whose period has passed, with a sample that covers the time since it was last asked.
 
         The loop may tick faster than a law's period, yet the law must see its whole window; only events that the law
-        wakes at give it a shorter one. Returns the decision and
-        the sample behind it; None if there is none. `made` is the loop's own sample of this snapshot, which a law that
-        is asked in every tick reuses. `seen` is that sample with what the daemon knows beside the snapshot: the
-        surroundings and the allowance, which a law sees as they are now. Raises LawFailed.
+        wakes at give it a shorter one. Returns the decision and the sample behind it; None if there is none. `made` is
+        the loop's own sample of this snapshot, which a law that is asked in every tick reuses. `seen` is that sample
+        with what the daemon knows beside the snapshot: the surroundings and the allowance, which a law sees as they are
+        now. Raises LawFailed.
         """
         decisions, last = [], None
         for part in self._parts:

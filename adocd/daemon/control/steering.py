@@ -156,7 +156,7 @@ class Steering:
         if guarded.scope != "all":
             origins = dict.fromkeys(plan.sent, "baseline")
         leads_back = guarded.scope != "all"
-        return SteeringStep(plan, origins, guarded.refusals, leads_back, is_delayed=planner.is_delayed(sample))
+        return SteeringStep(plan, origins, guarded.refusals, leads_back, is_delayed=sample.is_delayed)
 
     def take_back(self, taken: TakenWishes) -> None:
         """Return to the wishes from before a decision that could not be sent.

@@ -1,14 +1,11 @@
 """Forgets a closed database for an operator: its policy, pins, pause, decisions and figures."""
 
-import logging
-
 from adocd.daemon.book.book import Book
 from adocd.daemon.book.journal.errors import JournalError
 from adocd.daemon.book.kept import KeptTarget
 from adocd.daemon.fleet.fleet import Fleet
+from adocd.daemon.fleet.noted import noted
 from adocd.daemon.fleet.operators import CannotDo
-
-_log = logging.getLogger(__name__)
 
 
 def closed(fleet: Fleet, book: Book) -> dict[str, KeptTarget]:
@@ -54,6 +51,5 @@ async def forget(fleet: Fleet, book: Book, target: str, who: str, *, originals_t
     elif originals_too:
         book.forget(target, owed)
     words = f"{who} let adocd forget it{', and its originals' if known.originals else ''}"
-    _log.info("%s: %s", known.path, words)
-    fleet.audit.note("forget", who, words, target=target, path=known.path)
+    noted(fleet.audit, "forget", known, who, words)
     return known

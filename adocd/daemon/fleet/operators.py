@@ -1,30 +1,29 @@
 """Operators' requests that change something: policies, overrides, pauses and restores."""
 
 import asyncio
-import logging
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
+from typing import Literal
 
 from adocd.controllers import registry
 from adocd.daemon.book import overrides
 from adocd.daemon.book.book import Book, Pinned
 from adocd.daemon.book.journal.errors import JournalError
 from adocd.daemon.book.journal.records import Override, Pause, What
+from adocd.daemon.book.kept import KeptTarget
 from adocd.daemon.change.back import RestoreResult
 from adocd.daemon.change.guards.bounds import out_of_bounds
 from adocd.daemon.change.planner import restorable
-from adocd.daemon.control.log_context import about
 from adocd.daemon.control.status import Status
 from adocd.daemon.control.target_loop import TargetLoop
 from adocd.daemon.fleet.fleet import Fleet, is_for_unknown_policy
+from adocd.daemon.fleet.noted import noted
 from adocd.model import units
 from adocd.model.capabilities import ONLY_OBSERVED
 from adocd.model.in_words import duration, named, pinned
 from adocd.model.policy import Policy
 from adocd.model.values import OptionName
 from adocd.targets.errors import OnlyObserved, TargetError
-
-_log = logging.getLogger(__name__)
 
 
 class CannotDo(Exception):
@@ -155,11 +154,11 @@ class Operators:
         self._note("pin", loop, asked.who, _pinned_in_words(asked))
         return self._state(loop, pin, was_checked=True)
 
-    def unpin(self, loop: TargetLoop | None, option: str, column_family: str | None, who: str) -> bool:
-        """Remove an override; returns whether there was one."""
-        was_pinned = self._book.unpin(None if loop is None else loop.id, option, column_family)
+    def unpin(self, place: TargetLoop | KeptTarget | None, option: str, column_family: str | None, who: str) -> bool:
+        """Remove an override, also of a closed database; returns whether there was one."""
+        was_pinned = self._book.unpin(None if place is None else place.id, option, column_family)
         if was_pinned:
-            self._note("unpin", loop, who, f"{who} removed the pin of {option}{_of(column_family)}")
+            self._note("unpin", place, who, f"{who} removed the pin of {option}{of_family(column_family)}")
         return was_pinned
 
     # -- pauses and restores
@@ -205,23 +204,16 @@ class Operators:
 
     # -- in here
 
-    def _note(self, what: What, loop: TargetLoop | None, who: str, sentence: str) -> None:
-        """Write what somebody did into the audit trail and the log; the sentence says who."""
-        if loop is None:
-            _log.info("all databases: %s", sentence)
-            self._fleet.audit.note(what, who, sentence)
-            return
-        with about(loop.id, loop.path):
-            _log.info("%s: %s", loop.path, sentence)
-        self._fleet.audit.note(what, who, sentence, target=loop.id, path=loop.path)
+    def _note(self, what: What, place: TargetLoop | KeptTarget | None, who: str, sentence: str) -> None:
+        noted(self._fleet.audit, what, place, who, sentence)
 
     def _meant(self, loop: TargetLoop | None) -> list[TargetLoop]:
         return list(self._fleet.loops.values()) if loop is None else [loop]
 
-    def _pause(self, loop: TargetLoop | None, state: str, reason: str, who: str) -> None:
+    def _pause(self, loop: TargetLoop | None, state: Literal["paused", "restored"], reason: str, who: str) -> None:
         target, path = (None, None) if loop is None else (loop.id, loop.path)
         now_s = self._fleet.wall_clock()
-        self._book.pauses.enter(Pause(target, path, "paused" if state == "paused" else "restored", reason, who, now_s))
+        self._book.pauses.enter(Pause(target, path, state, reason, who, now_s))
 
     def _check_words(self, asked: OverrideRequest) -> None:
         """Check what needs no database, because a pin for all targets also applies to those that open later."""
@@ -309,8 +301,9 @@ def _pinned_in_words(asked: OverrideRequest) -> str:
     how_long = "until it is removed" if asked.for_s is None else f"for {duration(asked.for_s)}"
     why = f": {asked.reason}" if asked.reason else ""
     value = pinned(asked.option, asked.value)
-    return f"{asked.who} pinned {asked.option}{_of(asked.column_family)} to {value} {how_long}{why}"
+    return f"{asked.who} pinned {asked.option}{of_family(asked.column_family)} to {value} {how_long}{why}"
 
 
-def _of(column_family: str | None) -> str:
+def of_family(column_family: str | None) -> str:
+    """Name the column family of a pin, if it is of one alone."""
     return "" if column_family is None else f" of column family {column_family}"

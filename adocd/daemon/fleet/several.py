@@ -1,24 +1,20 @@
 """Policies of several databases at once, by patterns of path and labels: an operator's request about hundreds."""
 
 import asyncio
-import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from adocd.controllers import registry
 from adocd.daemon.book.book import Book
 from adocd.daemon.book.journal.errors import JournalError
-from adocd.daemon.book.journal.records import What
-from adocd.daemon.control.log_context import about
 from adocd.daemon.control.target_loop import TargetLoop
 from adocd.daemon.fleet.fleet import Fleet, is_for_unknown_policy
+from adocd.daemon.fleet.noted import noted
 from adocd.daemon.fleet.operators import CannotDo, Operators, in_words
 from adocd.model.labels import labels_of
 from adocd.model.nearest import instead
 from adocd.model.policy import Policy
 from adocd.model.selector import Selector
-
-_log = logging.getLogger(__name__)
 
 
 class NoneMatch(LookupError):
@@ -75,7 +71,8 @@ class Several:
         except JournalError as error:
             raise CannotDo(f"the policy would be lost in a restart of the daemon: {error}") from None
         # Before anything can hang or be killed: the policy is in the journal, so it will be in force.
-        self._note("set-policy", accepted, who, f"{who} set the policy to {in_words(policy)}")
+        for loop in accepted:
+            noted(self._fleet.audit, "set-policy", loop, who, f"{who} set the policy to {in_words(policy)}")
         await asyncio.gather(*(self._set_and_resume(loop, policy, who, asked) for loop in accepted))
         return DoneToSeveral(_paths(accepted), failed, _paths(closed))
 
@@ -86,7 +83,8 @@ class Several:
             await self._book.reset_policies(loop.id for loop in meant)
         except JournalError as error:
             raise CannotDo(str(error)) from None
-        self._note("reset-policy", meant, who, f"{who} left the policy to the configuration")
+        for loop in meant:
+            noted(self._fleet.audit, "reset-policy", loop, who, f"{who} left the policy to the configuration")
         await asyncio.gather(*(loop.set_policy(self._fleet.policy_for(loop.id, loop.path)) for loop in meant))
         for loop in meant:
             if is_for_unknown_policy(self._book.pauses.of(loop.id)):
@@ -109,12 +107,6 @@ class Several:
             are = "the one that matches is" if len(found) == 1 else f"all {len(found)} that match are"
             raise CannotDo(f"{are} closed; set the policy of a closed database by its name")
         return meant, [loop for loop in found if loop.state == "closed"]
-
-    def _note(self, what: What, loops: Iterable[TargetLoop], who: str, sentence: str) -> None:
-        for loop in loops:
-            with about(loop.id, loop.path):
-                _log.info("%s: %s", loop.path, sentence)
-            self._fleet.audit.note(what, who, sentence, target=loop.id, path=loop.path)
 
 
 def _paths(loops: Iterable[TargetLoop]) -> dict[str, str]:

@@ -9,7 +9,7 @@ from math import isnan
 from typing import Any, Literal
 
 from adocd.diagnosis.held import MeasuredSpan
-from adocd.model.stall import Cause
+from adocd.model.stall import CAUSES, Cause
 
 Resolution = Literal["1s", "1m"]
 Knobs = Mapping[str, int | None]
@@ -17,8 +17,6 @@ Knobs = Mapping[str, int | None]
 #: Seconds that one point of each tier covers, and how far back the tier goes.
 RESOLUTION_S: Mapping[Resolution, float] = {"1s": 1.0, "1m": 60.0}
 REACH_S: Mapping[Resolution, float] = {"1s": 900.0, "1m": 86400.0}
-
-CAUSES: tuple[Cause, ...] = ("memtable", "l0", "pending_bytes", "other")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +65,8 @@ class History:
     """Both tiers of one target.
 
     A full history takes about 0.5 MB, or 0.7 MB if knobs change every minute: measured with tracemalloc, and enforced
-    by tests/daemon/test_history.py. So 1,000 targets take about half a GB once full, after a day. Figures are kept to
-    seven digits.
+    by tests/daemon/watch/test_history.py. So 1,000 targets take about half a GB once full, after a day. Figures are
+    kept to seven digits.
     """
 
     def __init__(self) -> None:
@@ -187,30 +185,27 @@ def points_of(packed: Iterable[Packed], from_unix_s: float, to_unix_s: float) ->
             yield _point(list(_ROW.unpack(row)), settings)
 
 
-def measured_of(
-    packed: Iterable[Packed], from_unix_s: float = 0.0, to_unix_s: float = math.inf
-) -> Iterator[MeasuredSpan]:
-    """Yield only the writers' figures of the points that end in this range: a third of the work of whole points."""
+def measured_of(packed: Iterable[Packed]) -> Iterator[MeasuredSpan]:
+    """Yield only the writers' figures of the points: a third of the work of whole points."""
     for row, settings in packed:
-        if from_unix_s <= _ROW.unpack_from(row)[0] <= to_unix_s:
-            unix_s, interval_s, *figures = _ROW.unpack(row)
-            known = [
-                None if isnan(figure) else round(figure, decimals)
-                for figure, decimals in zip(figures, _MEANS.values(), strict=False)
-            ]
-            held_for = dict(zip(CAUSES, known[_FIRST_CAUSE:_FIRST_LARGEST], strict=True))
-            worst_s = figures[_WORST]
-            yield MeasuredSpan(
-                unix_s,
-                interval_s,
-                stopped_fraction=known[_STOPPED],
-                delayed_fraction=known[_DELAYED],
-                stalled_by_cause={cause: share for cause, share in held_for.items() if share},
-                writes_per_s=known[_WRITES],
-                write_p99_s=known[_P99],
-                write_max_s=None if isnan(worst_s) else round(worst_s, 9),
-                controller=settings.controller,
-            )
+        unix_s, interval_s, *figures = _ROW.unpack(row)
+        known = [
+            None if isnan(figure) else round(figure, decimals)
+            for figure, decimals in zip(figures, _MEANS.values(), strict=False)
+        ]
+        held_for = dict(zip(CAUSES, known[_FIRST_CAUSE:_FIRST_LARGEST], strict=True))
+        worst_s = figures[_WORST]
+        yield MeasuredSpan(
+            unix_s,
+            interval_s,
+            stopped_fraction=known[_STOPPED],
+            delayed_fraction=known[_DELAYED],
+            stalled_by_cause={cause: share for cause, share in held_for.items() if share},
+            writes_per_s=known[_WRITES],
+            write_p99_s=known[_P99],
+            write_max_s=None if isnan(worst_s) else round(worst_s, 9),
+            controller=settings.controller,
+        )
 
 
 def thinned(

@@ -94,7 +94,7 @@ class TargetVitals:
         if len(self.decisions) >= _RULES_MOST and (rule, record.outcome) not in self.decisions:
             rule = _OTHER
         self.decisions[rule, record.outcome] += 1
-        if record.outcome in ("applied", "applied-unpersisted") and not rule.startswith(_NOT_A_LAW):
+        if record.outcome in ("applied", "applied-unpersisted") and not record.rule.startswith(_NOT_A_LAW):
             self._turned(record)
 
     def sent(self, result: Result) -> None:

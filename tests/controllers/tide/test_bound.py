@@ -14,7 +14,7 @@ from adocd.model.snapshot import Event
 from adocd.model.values import of_family
 from tests.controllers.laws import MB
 from tests.controllers.tide.test_law import GIB, MEMTABLE, READ, Scene
-from tests.controllers.tide.test_shared_disks import AROUND, WHOLE
+from tests.controllers.tide.test_shared_disks import AROUND, WHOLE, shared
 
 SOFT = 64 * GIB
 SLOWDOWN, STOP = (of_family("default", f"level0_{name}_writes_trigger") for name in ("slowdown", "stop"))
@@ -149,3 +149,50 @@ def test_where_somebody_reads_the_slope_ends_at_the_bound_if_the_stop_is_never_r
     assert rate(scene) < 50
     assert scene.plant.now("level0_stop_writes_trigger") == str(1 << 30)
     assert int(scene.plant.now("max_bytes_for_level_base")) == 20 * 128 * MIB
+
+
+# -- memtables that a guard refuses
+
+
+def test_where_memtables_do_not_grow_the_base_level_is_for_the_files_that_come() -> None:
+    """A merge would write a base level for large files again for each few small ones."""
+    scene = Scene()
+    size = of_family("default", "write_buffer_size")
+    scene.opened_with(size, str(16 * MIB))
+    scene.background(20, 30)
+    scene.writes(35)
+    scene.step(30)
+    scene.plant.immutable_memtables = 2
+    for second in range(120):
+        scene.step()
+        scene.plant.values[size] = str(16 * MIB)
+        files = second % int(scene.plant.now("level0_file_num_compaction_trigger"))
+        scene.plant.l0_files, scene.plant.level_bytes = files, (files * 16 * MIB, 2 * GIB, 0, 0, 0, 0, 0)
+    opens = int(scene.plant.now("level0_file_num_compaction_trigger")) * 16 * MIB
+    assert int(scene.plant.now("max_bytes_for_level_base")) == pytest.approx(2 * opens, rel=0.05)
+
+
+# -- an owner without a slowdown
+
+
+@pytest.mark.parametrize("owners", ["-1", str(1 << 30)])
+def test_a_slowdown_that_is_switched_off_stays_so(owners: str) -> None:
+    scene = Scene()
+    scene.opened_with(SLOWDOWN, owners)
+    scene.flooded()
+    assert scene.plant.now("level0_file_num_compaction_trigger") == "100"
+    assert scene.plant.values[SLOWDOWN] == owners
+    scene.level0(180)
+    scene.step(5)
+    assert scene.plant.values[SLOWDOWN] == owners
+    assert int(scene.plant.values[STOP]) == 200
+
+
+@pytest.mark.parametrize("space_gib", [0.5, 1, 3])
+def test_whoever_makes_way_never_merges_at_fewer_files_than_the_owner(space_gib: float) -> None:
+    scene = shared(Scene(), replace(WHOLE, is_scarce=True, space_bytes=int(space_gib * GIB)))
+    scene.opened_with(SLOWDOWN, "-1")
+    scene.plant.members["surroundings"] = AROUND
+    scene.step(2)
+    assert int(scene.plant.now("level0_file_num_compaction_trigger")) >= 4
+    assert scene.plant.values[SLOWDOWN] == "-1"

@@ -9,6 +9,7 @@ import pytest
 
 from adocd.controllers.tide.learned import Learned
 from adocd.model.knob import MIB, Knob
+from adocd.model.values import of_family
 from tests.controllers.laws import MB, Plant
 from tests.controllers.tide.test_law import MEMTABLE, READ, Scene
 
@@ -126,3 +127,36 @@ def test_what_memtables_took_in_is_not_flushed_yet() -> None:
 
 def test_without_counters_nothing_is_known_of_what_flushes_keep() -> None:
     assert seen(Learned(), 60, written_bytes_per_s=100.0 * MB, flushed_bytes_per_s=None).kept == 1.0
+
+
+def with_blobs() -> Scene:
+    """100 MB/s of clients whose values go to blob files: of a flush, an agent counts the 3 MB/s beside them."""
+    scene = Scene()
+    scene.opened_with(of_family("default", "enable_blob_files"), "true")
+    flushes(scene, 3)
+    scene.background(3, 0, running=0)
+    scene.step(40)
+    scene.background(3, 100)
+    scene.step(40)
+    return scene
+
+
+def test_clients_whose_values_go_to_blob_files_do_not_write_little() -> None:
+    scene, rules = with_blobs(), []
+    for second in range(240):
+        scene.plant.immutable_memtables = 2 if second % 15 < 2 else 0
+        rules.append(scene.step()[0])
+    assert set(rules) == {"tide.flood", ""}
+    assert rules.count("tide.flood") == 1
+
+
+def test_the_slope_counts_what_goes_to_blob_files() -> None:
+    """The device is not what it would be if 3 of 100 bytes reached it: at 0.95 of the bound, writes are held."""
+    scene = with_blobs()
+    scene.plant.immutable_memtables = 2
+    scene.step(2)
+    most = int(scene.plant.now("level0_stop_writes_trigger"))
+    files(scene, int(0.95 * most), 4 * MIB)
+    scene.plant.level_bytes = (scene.plant.l0_files * 4 * MIB, most * 2 * MIB, 0, 0, 0, 0, 0)
+    scene.step(2)
+    assert int(scene.plant.now("delayed_write_rate")) < 100 * MB

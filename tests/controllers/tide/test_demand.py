@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 
 import pytest
@@ -125,3 +126,17 @@ def test_at_the_ebb_merges_are_wide() -> None:
     rule, found = scene.step(31)
     assert (rule, found[Knob.LEVEL0_TRIGGER]) == ("tide.ebb", 8)
     assert width(scene) == 4
+
+
+@pytest.mark.parametrize("share", [0.03, 0.1])
+def test_merges_do_not_turn_narrow_and_wide_where_they_just_fit(share: float) -> None:
+    """Clients write about 0.4 of the device: 0.8 / 0.4 - 2 = 0."""
+    scene = flooded(writes=78, base_files=0)
+    scene.step(60)
+    widths = []
+    for second in range(150):
+        scene.writes(80 * (1 + share * ((second * 7919 % 13) / 6 - 1)))
+        scene.step()
+        widths.append(width(scene))
+    turns = sum(before != after for before, after in itertools.pairwise(widths))
+    assert turns <= 1

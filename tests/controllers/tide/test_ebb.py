@@ -88,3 +88,18 @@ def test_a_slowdown_that_the_owner_has_switched_off_leaves_no_trigger_below_the_
     scene.plant.pending_bytes = 3 * GIB
     scene.step(30)
     assert (scene.plant.now(BASE), scene.plant.now(TRIGGER)) == (str(256 * MIB), "8")
+
+
+def test_what_is_due_under_a_raised_base_level_says_nothing_of_what_will_be() -> None:
+    """Nothing is due for two minutes, then the owner's base level makes 3 GiB due, which take a minute and more."""
+    scene = above_a_large_level_1()
+    base = of_family("default", BASE)
+    for _ in range(120):
+        scene.step()
+        scene.plant.values[base] = str(8 * GIB)
+    left = 3 * GIB
+    for _ in range(90):
+        scene.plant.pending_bytes = left
+        scene.step()
+        left -= 30 * MIB
+        assert (scene.plant.now(BASE), scene.plant.now(TRIGGER)) == (str(256 * MIB), "8")

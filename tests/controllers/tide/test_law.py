@@ -299,7 +299,7 @@ def test_it_leaves_other_styles_alone() -> None:
     assert scene.flooded()[1] == {}
 
 
-def _flood(scene: Scene, waited: float) -> tuple[str | None, bool]:
+def flood(scene: Scene, waited: float) -> tuple[str | None, bool]:
     """Let a flood of 40 s come and go; return what the law says of itself before it, and whether it acts in it."""
     said = scene.law.declined
     scene.writes(100)
@@ -316,31 +316,31 @@ def _flood(scene: Scene, waited: float) -> tuple[str | None, bool]:
 
 def test_floods_in_which_writers_hardly_wait_are_never_left_to_the_owner() -> None:
     scene = Scene()
-    assert [_flood(scene, 0.04) for _ in range(6)] == [(None, True)] * 6
+    assert [flood(scene, 0.04) for _ in range(6)] == [(None, True)] * 6
 
 
 def test_a_long_ebb_makes_no_flood_fine() -> None:
     """Nobody writes in it, so nobody waits: 10 % of 40 s would be 4 % of 100."""
     scene = Scene()
-    assert [_flood(scene, 0.1) for _ in range(2)] == [(None, True)] * 2
-    assert _flood(scene, 0.1)[1] is False
+    assert [flood(scene, 0.1) for _ in range(2)] == [(None, True)] * 2
+    assert flood(scene, 0.1)[1] is False
 
 
 def test_after_two_bad_floods_the_owners_options_are_tried_and_win_only_if_they_are_better() -> None:
     scene = Scene()
-    assert [_flood(scene, 0.5) for _ in range(2)] == [(None, True)] * 2
-    said, acted = _flood(scene, 0.49)
+    assert [flood(scene, 0.5) for _ in range(2)] == [(None, True)] * 2
+    said, acted = flood(scene, 0.49)
     assert not acted
     assert said is not None
     assert said.startswith("in its last 2 floods writers waited")
     # Nearly as much is no reason to rest: four floods follow without a trial.
-    assert [_flood(scene, 0.5) for _ in range(4)] == [(None, True)] * 4
+    assert [flood(scene, 0.5) for _ in range(4)] == [(None, True)] * 4
 
 
 def test_what_clients_write_between_two_moments_of_pressure_counts_for_the_owners_options_too() -> None:
     """4 s for 3.4 GiB are 1.2 s for each, against 5.4 in the floods before. Of the pressed windows alone, 10.7."""
     scene = Scene()
-    assert [_flood(scene, 0.5) for _ in range(2)] == [(None, True)] * 2
+    assert [flood(scene, 0.5) for _ in range(2)] == [(None, True)] * 2
     for _ in range(8):
         scene.writes(50)
         scene.plant.immutable_memtables, scene.plant.members["waited_fraction"] = 2, 0.5
@@ -358,10 +358,10 @@ def test_what_clients_write_between_two_moments_of_pressure_counts_for_the_owner
 
 def test_where_the_owners_options_are_better_it_rests_twice_as_long_each_time() -> None:
     scene = Scene()
-    acted = [_flood(scene, 0.5)[1] for _ in range(2)]
+    acted = [flood(scene, 0.5)[1] for _ in range(2)]
     for _ in range(2):
         while True:
-            said, acts = _flood(scene, 0.5 if scene.law.declined is None else 0.1)
+            said, acts = flood(scene, 0.5 if scene.law.declined is None else 0.1)
             acted.append(acts)
             if acts and said is None and acted[-2:] == [True, True]:
                 break

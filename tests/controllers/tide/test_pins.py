@@ -14,6 +14,7 @@ from adocd.model.knob import MIB, Knob
 from adocd.model.values import Values, of_family
 from tests.controllers.laws import MB
 from tests.controllers.tide.test_law import GIB, MEMTABLE, READ, Scene
+from tests.controllers.tide.test_shared_disks import shared
 
 TRIGGER, SLOWDOWN, STOP = (
     of_family("default", f"level0_{name}")
@@ -77,10 +78,9 @@ def test_where_somebody_reads_the_gate_fits_into_what_is_pinned() -> None:
 
 
 def test_whoever_makes_way_for_others_keeps_to_what_is_pinned_too() -> None:
-    scene = pinned(Scene(), {STOP: "50"})
-    scene.plant.members["allowance"] = Allowance(1, 0.5, 0.5, 200.0 * MB, GIB, None, is_scarce=True)
+    scarce = Allowance(1, 0.5, 0.5, 200.0 * MB, GIB, None, is_scarce=True)
+    scene = shared(pinned(Scene(), {STOP: "50"}), scarce)
     assert scene.step() == ("", {})
-    higher = pinned(Scene(), {STOP: "150"})
-    higher.plant.members["allowance"] = Allowance(1, 0.5, 0.5, 200.0 * MB, GIB, None, is_scarce=True)
+    higher = shared(pinned(Scene(), {STOP: "150"}), scarce)
     found = higher.step()[1]
     assert (found[Knob.LEVEL0_TRIGGER], found[Knob.LEVEL_BASE_SIZE]) == (75, 150 * 64 * MIB)

@@ -8,8 +8,9 @@ from adocd.model.allowance import Allowance
 from adocd.model.device import Storage
 from adocd.model.knob import MIB, Knob
 from adocd.model.surroundings import Surroundings
-from tests.controllers.laws import MB
-from tests.controllers.tide.test_law import GIB, MEMTABLE, READ, Scene
+from tests.controllers.laws import MB, all_settings
+from tests.controllers.tide.families import scene_of
+from tests.controllers.tide.test_law import GIB, MEMTABLE, READ, Scene, flood
 
 WHOLE = Allowance(
     others=4,
@@ -26,8 +27,9 @@ GATE = {Knob.LEVEL_BASE_SIZE, Knob.LEVEL0_TRIGGER, Knob.LEVEL0_SLOWDOWN, Knob.LE
 
 
 def shared(scene: Scene, allowance: Allowance) -> Scene:
-    """Let the arbiter allot this from now on."""
+    """Let the arbiter allot this from now on, to a database that is written."""
     scene.plant.members["allowance"] = allowance
+    scene.plant.memtables_bytes = MIB
     return scene
 
 
@@ -156,3 +158,35 @@ def test_where_somebody_reads_nothing_is_put_off() -> None:
     scene = shared(Scene(), replace(WHOLE, is_scarce=True))
     scene.plant.tickers = {READ: 50_000}
     assert scene.step(30) == ("", {})
+
+
+def test_one_scarce_second_neither_touches_idle_column_families_nor_divides_the_bound_among_them() -> None:
+    scene, plant = scene_of("idle", "emptied")
+    shared(scene, WHOLE).flooded()
+    scene.level0(60)
+    before = plant.now("level0_stop_writes_trigger")
+    shared(scene, replace(WHOLE, is_scarce=True))
+    assert {each.column_family for each in all_settings(plant.step(scene.law))} <= {"default", None}
+    shared(scene, WHOLE)
+    scene.step(60)
+    assert plant.now("level0_stop_writes_trigger") == before == "200"
+    assert plant.now_in("idle", "level0_file_num_compaction_trigger") == "4"
+
+
+def test_a_flood_that_ends_while_a_neighbour_wants_more_is_judged_as_the_laws() -> None:
+    scene = shared(Scene(), WHOLE)
+    assert flood(scene, 0.5) == (None, True)
+    scene.writes(100)
+    scene.plant.immutable_memtables = 2
+    scene.plant.members["waited_fraction"] = 0.5
+    scene.step(40)
+    scene.plant.immutable_memtables = 0
+    scene.plant.members["waited_fraction"] = 0.0
+    scene.level0(0)
+    scene.writes(1)
+    shared(scene, replace(WHOLE, is_scarce=True)).step(30)
+    assert scene.law.declined is None, "it still holds the gate, so what comes now is no trial"
+    shared(scene, WHOLE).step(60)
+    said, acted = flood(scene, 0.5)
+    assert said is not None
+    assert not acted

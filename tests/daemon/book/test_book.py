@@ -15,6 +15,7 @@ from adocd.daemon.book import book as book_module
 from adocd.daemon.book.book import Book
 from adocd.daemon.book.journal import content
 from adocd.daemon.book.journal.errors import JournalError, JournalForeign, JournalLocked
+from adocd.daemon.book.journal.records import SENT_VALUES_KEPT
 from adocd.model.knob import MIB
 from adocd.model.policy import Policy, Shaping
 from tests.daemon.book.journal.support import A, B, decision, noise, overwrite
@@ -233,7 +234,7 @@ def test_the_value_in_force_is_never_pushed_out_of_those_that_were_sent(path: Pa
     """A database that reloads its OPTIONS file would come up with a value that nobody knows as ours."""
 
     async def first(book: Book) -> None:
-        for value in ["1", *map(str, range(2, content.SENT_VALUES_KEPT + 1)), "1", "again"]:
+        for value in ["1", *map(str, range(2, SENT_VALUES_KEPT + 1)), "1", "again"]:
             await book.intend(A, "/db", "session", [(JOBS, value)], {JOBS: "original"})
 
     async def second(book: Book) -> None:

@@ -11,8 +11,12 @@ from datetime import datetime
 
 import pytest
 
+from adocd.daemon.book.audit import Audit
+from adocd.daemon.book.journal.records import What
+from adocd.daemon.book.kept import KeptTarget
 from adocd.daemon.control.log_context import ABOUT, LoggedTarget
 from adocd.daemon.fleet.logs import JsonFormatter, TextFormatter
+from adocd.daemon.fleet.noted import noted
 
 
 def record(message: str, level: int = logging.INFO, **extra: object) -> logging.LogRecord:
@@ -39,6 +43,29 @@ def test_json_says_when_what_and_about_whom() -> None:
         "rule": "adoc.memtable",
         "outcome": "rejected",
     }
+
+
+class Notes(Audit):
+    """An audit trail in memory."""
+
+    def __init__(self) -> None:
+        self.all: list[tuple[str | None, ...]] = []
+
+    def note(self, what: What, who: str, sentence: str, *, target: str | None = None, path: str | None = None) -> None:
+        """Remember it."""
+        self.all.append((what, who, sentence, target, path))
+
+
+def test_what_an_operator_did_to_a_closed_database_says_to_which(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    caplog.handler.setFormatter(JsonFormatter())
+    audit = Notes()
+    noted(audit, "forget", KeptTarget("t1", "/srv/db", False, False, 0, ()), "ann", "ann let adocd forget it")
+    (line,) = caplog.text.splitlines()
+    said = json.loads(line)
+    assert (said["target"], said["path"]) == ("t1", "/srv/db")
+    assert said["message"] == "/srv/db: ann let adocd forget it"
+    assert audit.all == [("forget", "ann", "ann let adocd forget it", "t1", "/srv/db")]
 
 
 def test_json_has_what_was_raised_and_nothing_that_is_not_known() -> None:

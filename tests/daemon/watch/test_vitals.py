@@ -71,6 +71,16 @@ def test_turning_round_is_counted_and_going_back_is_not_the_laws_doing() -> None
     assert log.vitals.reversals == {"max_background_jobs": 2}
 
 
+def test_what_goes_back_is_not_the_laws_doing_when_rules_are_too_many_to_name() -> None:
+    log = DecisionLog("/db", lambda: 0.0)
+    for number in range(300):
+        decide(log, "2", "4", rule=f"a_law.rule_{number}")
+    assert log.vitals.decisions["other", "applied"] > 0
+    decide(log, "4", "2", rule="actuator.put_back")
+    decide(log, "2", "4", rule="operator.override")
+    assert log.vitals.reversals == {}
+
+
 def test_a_rate_that_is_said_anew_does_not_oscillate() -> None:
     log = DecisionLog("/db", lambda: 0.0)
     for before, value in itertools.pairwise(("8000000", "8000001", "8000000", "8000001")):

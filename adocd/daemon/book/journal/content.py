@@ -18,8 +18,6 @@ from adocd.daemon.book.journal.records import (
 )
 from adocd.model.values import OptionName
 
-#: Most sent values kept per option; a law that sets a rate in arbitrary steps would add values for ever.
-SENT_VALUES_KEPT = 64
 #: Most audit entries kept, of less than 1 KiB each.
 OPERATIONS_KEPT = 10_000
 
@@ -54,10 +52,9 @@ def intend(
                 since_unix_s=unix_s,
                 sent_unix_s=unix_s,
             )
-        before = tuple(value for value in known.sent if value != intent.value)
-        sent = (*before, intent.value)[-SENT_VALUES_KEPT:]
-        if sent != known.sent:
-            TUNED.put(connection, replace(known, path=path, sent=sent, sent_unix_s=unix_s))
+        now = known.sending(intent.value, unix_s)
+        if now.sent != known.sent:
+            TUNED.put(connection, replace(now, path=path))
     return TUNED.all(connection, target)
 
 

@@ -3,7 +3,7 @@
 `target` is a target's id, or None for all targets; `path` is the database's directory, for people to read.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from pydantic import TypeAdapter, ValidationError
@@ -12,6 +12,9 @@ from adocd.daemon.book.journal.errors import PolicyNotUnderstood
 from adocd.model.decision_record import DecisionRecord
 from adocd.model.policy import Policy
 from adocd.model.values import OptionName, Scope
+
+#: Most sent values kept per option; a law that sets a rate in arbitrary steps would add values for ever.
+SENT_VALUES_KEPT = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,11 @@ class Tuned:
     def is_ours(self, value: str) -> bool:
         """Whether we sent this value, and it is not the original."""
         return value != self.original and value in self.sent
+
+    def sending(self, value: str, now_unix_s: float) -> "Tuned":
+        """Record that this value is sent now, as the newest; keeps the newest SENT_VALUES_KEPT."""
+        before = tuple(each for each in self.sent if each != value)
+        return replace(self, sent=(*before, value)[-SENT_VALUES_KEPT:], sent_unix_s=now_unix_s)
 
     def is_newest(self, value: str) -> bool:
         """Whether we sent this value last; an older one must be recorded again, or newer ones would push it out."""

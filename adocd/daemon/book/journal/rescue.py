@@ -56,11 +56,11 @@ class Rescue:
 class Contents:
     """Everything in a journal that must not be lost, the number of unreadable rows, and the audit trail."""
 
-    tuned: tuple[Tuned, ...]
-    policies: tuple[JournaledPolicy, ...]
-    overrides: tuple[Override, ...]
-    pauses: tuple[Pause, ...]
-    unreadable: int
+    tuned: tuple[Tuned, ...] = ()
+    policies: tuple[JournaledPolicy, ...] = ()
+    overrides: tuple[Override, ...] = ()
+    pauses: tuple[Pause, ...] = ()
+    unreadable: int = 0
     operations: tuple[Operation, ...] = ()
 
     @property

@@ -23,12 +23,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from adocd.model.stall import CAUSES
 from adocd_bench.evaluation.raw import LatencyHistogram, Moved, Operations, RawDecision, RawRun, RawStall, Second
 from adocd_bench.evaluation.report.acting import Acted, acted
 from adocd_bench.evaluation.report.percentiles import Percentiles, mean_us, merged, percentiles
 
-#: Causes of stalls in the order in which they are told; others follow.
-CAUSES = ("memtable", "l0", "pending_bytes", "other")
 CONDITIONS = ("stopped", "delayed")
 #: All kinds of operations together.
 ALL = "all"

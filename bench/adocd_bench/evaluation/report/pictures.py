@@ -3,9 +3,10 @@
 import math
 from collections.abc import Sequence
 
+from adocd.model.stall import CAUSES
 from adocd_bench.evaluation.raw import LatencyHistogram, OperationKind, RawRun
 from adocd_bench.evaluation.report import svg, words
-from adocd_bench.evaluation.report.accounting import CAUSES, CONDITIONS, asked_for
+from adocd_bench.evaluation.report.accounting import CONDITIONS, asked_for
 from adocd_bench.evaluation.report.measures import Spans
 from adocd_bench.evaluation.report.percentiles import MEDIAN_NINES, curve, merged
 from adocd_bench.evaluation.report.summary import Block, Judged, SchemeSummary

@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
+from adocd.model.stall import CAUSES
 from adocd_bench.evaluation.memory import WITHIN_GRID, most_bytes, twin
 from adocd_bench.evaluation.report import words
-from adocd_bench.evaluation.report.accounting import ALL, CAUSES, CONDITIONS
+from adocd_bench.evaluation.report.accounting import ALL, CONDITIONS
 from adocd_bench.evaluation.report.comparison import LEAST_PAIRS, cell
 from adocd_bench.evaluation.report.document import Heading, Paragraph, Part, Picture, Table
 from adocd_bench.evaluation.report.measures import MEASURES, POINTS, Spans, latency

@@ -7,9 +7,8 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adocd.daemon.book.journal.content import SENT_VALUES_KEPT
 from adocd.daemon.book.journal.journal import Journal
-from adocd.daemon.book.journal.records import Intent, Pause
+from adocd.daemon.book.journal.records import SENT_VALUES_KEPT, Intent, Pause
 from adocd.model.values import OptionName
 from tests.daemon.book.journal.support import JOBS, A, B, buffer_size, intend, opened, with_journal
 
