@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from types import SimpleNamespace
 from typing import Any
 
-from nicegui import core, ui
+from nicegui import core, events, ui
 from nicegui.client import Client
 from nicegui.page import page
 
@@ -43,6 +43,22 @@ def button(client: Client, label: str) -> ui.button:
     return found
 
 
+def said(client: Client) -> list[dict[str, Any]]:
+    """All notifications that were shown, with Quasar's options."""
+    return [options for _, kind, options in client.outbox.messages if kind == "notify"]
+
+
+async def click(pressed: ui.button, times: int = 1) -> None:
+    """Click a button as often before it can act, and wait until it has acted."""
+    arguments = events.ClickEventArguments(sender=pressed, client=pressed.client)
+    for _ in range(times):
+        for listener in list(pressed._event_listeners.values()):
+            if listener.type == "click" and not pressed.is_ignoring_events:
+                events.handle_event(listener.handler, arguments)
+    for _ in range(10):
+        await asyncio.sleep(0)
+
+
 class Asked:
     """Actions that are all answered the same; `paths` are what was asked."""
 
@@ -56,6 +72,6 @@ class Asked:
         return self._answer
 
 
-def visit(actions: Asked) -> Any:
-    """Make the visit of an operator."""
-    return SimpleNamespace(actions=actions, may_operate=True)
+def visit(actions: Asked, targets: dict[str, dict[str, Any]] | None = None) -> Any:
+    """Make the visit of an operator; `targets` is the list."""
+    return SimpleNamespace(actions=actions, may_operate=True, feed=SimpleNamespace(find=(targets or {}).get))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import re
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -30,6 +31,8 @@ class FakeUpstream:
     def __init__(self) -> None:
         self.asked: Counter[str] = Counter()
         self.is_there = True
+        #: Whether it takes requests, and never answers.
+        self.hangs = False
         self.streams = 0
         #: Paths that the daemon fails at.
         self.failing: set[str] = set()
@@ -44,11 +47,13 @@ class FakeUpstream:
             "/v1/targets/t1/lint": {"findings": []},
             "/v1/targets/t1/verdict": {"target": "t1", "path": "/db", "verdict": None},
             "/v1/targets/t1/diagnosis": {"target": "t1", "path": "/db", "begin": None},
-            "/v1/operations": {"operations": []},
+            "/v1/operations": {"operations": [], "next_before": None},
         }
 
     async def get(self, path: str) -> tuple[int, bytes]:
         """Answer."""
+        if self.hangs:
+            await asyncio.Event().wait()
         if not self.is_there:
             raise Unreachable("nobody is there")
         self.asked[path.partition("?")[0]] += 1
@@ -236,8 +241,8 @@ class Browser:
         self.scripts.append(code)
 
 
-def open_on(feed: PageFeed, room: Room) -> Browser:
-    """Open the page of one target."""
+def open_on(feed: PageFeed, room: Room | None) -> Browser:
+    """Open the page of one target, or of all."""
 
     async def forever() -> bool:
         return True
@@ -272,6 +277,56 @@ def test_a_target_that_cannot_be_read_is_stale_alone(monkeypatch: pytest.MonkeyP
         assert feed.glance("t1").parts, "what was known stays"
         upstream.failing.clear()
         await until(lambda: browser.scripts[-1].startswith("adocd.tick(null"), "its page is told that it is back")
+
+    with_feed(body)
+
+
+def test_a_daemon_that_hangs_from_the_start_is_blamed_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(feed_module, "PATIENCE_S", 0.05)
+
+    async def body(feed: PageFeed, upstream: FakeUpstream) -> None:
+        upstream.hangs = True
+        browser = open_on(feed, None)
+        await until(lambda: 'adocd.tick("no answer' in "".join(browser.scripts[-1:]), "its page is told so")
+        for script in browser.scripts:
+            assert re.fullmatch(r'adocd\.tick\((null|"no answer[^"]*"), [0-9.]+, [0-9.]+\)', script), "no `inf`"
+
+    with_feed(body)
+
+
+def test_what_was_read_before_nobody_looked_is_not_taken_for_now() -> None:
+    async def body(feed: PageFeed, upstream: FakeUpstream) -> None:
+        page = Page()
+        feed.listen("one", page.listener)
+        await until(lambda: "t1" in feed.glances and feed.is_listed, "the first figures")
+        version = feed.version
+        feed.forget("one")
+        await until(lambda: not feed.targets, "what was read is forgotten")
+        assert not feed.is_listed
+        assert feed.version > version, "what was made of it, too"
+        assert feed.state(target(id="t1")).word == "not read yet"
+        upstream.is_there = False
+        await until(lambda: feed.lost, "nobody asks")
+        feed.listen("two", Page().listener)
+        assert not feed.lost, "nobody has asked yet"
+        await until(lambda: feed.lost, "the daemon is gone")
+        assert not feed.targets
+        upstream.is_there = True
+        await until(lambda: feed.is_listed and "t1" in feed.glances, "all is read again")
+
+    with_feed(body)
+
+
+def test_what_happened_while_no_event_came_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(room_module, "_SLOWLY_S", 3600.0)  # nor is it read by and by
+
+    async def body(feed: PageFeed, upstream: FakeUpstream) -> None:
+        room = feed.enter("t1")
+        feed.listen("one", Page().listener)
+        await until(lambda: room.decisions_version == 1 and upstream.streams == 1, "the decisions so far")
+        upstream.answers["/v1/targets/t1/decisions"]["decisions"] = [decision(1, 900.0)]
+        upstream.sent.put_nowait(b"event: sample\ndata: {}\n\n")  # not understood, so the stream is opened anew
+        await until(lambda: [each["unix_s"] for each in room.decisions] == [900.0], "those of the daemon's next run")
 
     with_feed(body)
 

@@ -23,9 +23,9 @@ def test_what_is_new_takes_the_place_of_what_has_grown() -> None:
 def test_the_knobs_that_were_turned_are_drawn_and_else_the_usual_ones() -> None:
     still = {"background_jobs": 2, "max_background_jobs": 2, "write_buffer_size": 1, "max_subcompactions": -1}
     points = [point(1, knobs=still), point(2, knobs=still)]
-    assert history.knobs_to_draw(points, 4) == ["background_jobs", "write_buffer_size"]
+    assert history.knobs_to_draw(points) == ["background_jobs", "write_buffer_size"]
     turned = [*points, point(3, knobs=still | {"write_buffer_size": 2})]
-    assert history.knobs_to_draw(turned, 4) == ["write_buffer_size"]
+    assert history.knobs_to_draw(turned) == ["write_buffer_size"]
     off = [point(1, knobs={"bytes_per_sync": value}) for value in (0, BYTES_PER_SYNC_OFF)]
-    assert history.knobs_to_draw([*turned, *off], 4) == ["write_buffer_size"], "it is off all the time"
-    assert history.knobs_to_draw([point(1, knobs=None)], 4) == []
+    assert history.knobs_to_draw([*turned, *off]) == ["write_buffer_size"], "it is off all the time"
+    assert history.knobs_to_draw([point(1, knobs=None)]) == []

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from adocd.api.web.page.model import history, state
-from adocd.api.web.page.model.state import State, state_of
+from adocd.api.web.page.model.state import Lately, State, state_of
 from adocd.api.web.page.views import parts
 from adocd.diagnosis.held import MeasuredSpan, held
 from tests.diagnosis.writers import held_points, measured
@@ -18,7 +18,7 @@ from tests.page.points import stall, target
 
 
 def at(spans: Sequence[MeasuredSpan], now: dict[str, Any] | None = None) -> State:
-    return state_of(target(stall=now), spans)
+    return state_of(target(stall=now), Lately.of(spans))
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_states_without_a_history(members: dict[str, Any], level: str, word: str
 
 
 def test_what_was_read_and_found_empty_is_not_measured_yet() -> None:
-    assert state_of(target(), ()).word == "not measured yet"
+    assert state_of(target(), Lately.of(())).word == "not measured yet"
 
 
 def test_the_word_is_about_the_minute_and_not_about_this_second() -> None:
@@ -50,7 +50,7 @@ def test_the_word_is_about_the_minute_and_not_about_this_second() -> None:
 
 
 def test_an_agent_that_answers_and_measures_nothing_new_is_not_green() -> None:
-    spans = held_points(0, 60, 0.0)
+    spans = Lately.of(held_points(0, 60, 0.0))
     blind = target(sentence="no new measurement for 40 s: no lease is held")
     assert state_of(blind, spans, 70.0).word == "flowing"
     old = state_of(blind, spans, 100.0)
@@ -62,7 +62,7 @@ def test_an_agent_that_answers_and_measures_nothing_new_is_not_green() -> None:
 
 
 def test_figures_of_slow_ticks_are_no_older_than_their_ticks() -> None:
-    minutes = [measured(60.0 * number, 60.0) for number in (1, 2, 3)]
+    minutes = Lately.of([measured(60.0 * number, 60.0) for number in (1, 2, 3)])
     assert [state_of(target(), minutes, 180.0 + age_s).word for age_s in (59, 179, 181)] == [
         "flowing", "flowing", "not measured",
     ]  # fmt: skip
@@ -89,21 +89,21 @@ def test_a_standstill_is_a_stop_in_which_nobody_wrote() -> None:
 def test_a_stall_that_began_after_the_figures_is_not_green() -> None:
     """The list reads figures seldom, and is told of a stall at once."""
     spans, now = held_points(940, 1000, 0.0), stall("stopped") | {"since_unix_s": 1010.0}
-    seen = state_of(target(stall=now), spans, 1000.5, 1100.0)
+    seen = state_of(target(stall=now), Lately.of(spans), 1000.5, 1100.0)
     assert (seen.level, seen.word, seen.since_unix_s) == ("stopped", "held 100 %", 1010.0)
     assert (seen.rate, seen.latency) == (None, ""), "the writes of the figures are of another time"
     assert "Nobody" not in seen.sentence, "nothing counts the writes since"
-    just = state_of(target(stall=now), spans, 1000.5, 1010.1)
+    just = state_of(target(stall=now), Lately.of(spans), 1000.5, 1010.1)
     assert (just.level, just.sentence) == ("delayed", "Held 0.2 % of the last minute, mostly by level-0 files.")
     assert at(spans, now).level == "delayed", "nor where nobody says when it was seen"
     delayed = stall("delayed") | {"since_unix_s": 1010.0}
-    assert state_of(target(stall=delayed), spans, 1000.5, 1100.0).level == "stopped"
+    assert state_of(target(stall=delayed), Lately.of(spans), 1000.5, 1100.0).level == "stopped"
 
 
 def test_a_stall_goes_on_after_the_figures() -> None:
     spans, now = held_points(940, 1000, 0.0), stall("delayed") | {"since_unix_s": 999.0}
-    assert state_of(target(stall=now), spans, 1000.5).word == "flowing"
-    later = state_of(target(stall=now), spans, 1000.5, 1050.0)
+    assert state_of(target(stall=now), Lately.of(spans), 1000.5).word == "flowing"
+    later = state_of(target(stall=now), Lately.of(spans), 1000.5, 1050.0)
     assert (later.level, later.word) == ("stopped", "held 85 %")
 
 
@@ -179,7 +179,7 @@ def test_a_word_changes_back_only_after_a_real_change(runs: list[tuple[Any, int]
 def test_the_worst_comes_first_and_the_sum_is_said() -> None:
     listed = [target(path="/a"), target(path="/b", stall=stall()), target(path="/c", state="silent")]
     still, flowing = held_points(0, 60, 1.0), held_points(0, 60, 0.0)
-    told = state.worst_first((each, state_of(each, still if each["stall"] else flowing)) for each in listed)
+    told = state.worst_first((each, state_of(each, Lately.of(still if each["stall"] else flowing))) for each in listed)
     assert [each["path"] for each, _ in told] == ["/b", "/c", "/a"]
     states = [now for _, now in told]
     assert state.summary(states) == "3 databases: 1 held much of the time, 1 silent, 1 flowing."

@@ -65,6 +65,25 @@ def test_a_newer_version_of_a_decision_replaces_it() -> None:
     assert [(each["sequence"], each["outcome"]) for each in merged] == [(2, "applied"), (3, "applied")]
 
 
+@pytest.mark.parametrize(
+    ("news", "is_new_count"),
+    [
+        ([(2, 20.0)], False),  # a new version
+        ([(4, 40.0)], False),
+        ([(2, 50.0)], True),  # a known number at another time
+        ([(1, 40.0)], True),  # a lower number later
+        ([(1, 5.0)], False),  # one that was not read before
+        ([(9, 5.0)], False),  # the clock was set back
+        ([], False),
+    ],
+)
+def test_a_daemon_that_counts_anew_is_noticed(news: list[tuple[int, float]], is_new_count: bool) -> None:
+    known = [decision(2, 20.0), decision(3, 30.0)]
+    records = [decision(sequence, unix_s, outcome="dry-run") for sequence, unix_s in news]
+    assert decisions.are_of_another_count(known, records) is is_new_count
+    assert not decisions.are_of_another_count([], records)
+
+
 LAWS: dict[str, dict[str, Any]] = {
     "adoc": {
         "parameters": {"threads_max": 20, "batch_max_bytes": 512 << 20, "tune_batch": True},
@@ -147,3 +166,35 @@ def test_what_a_policy_would_change_is_said_line_by_line() -> None:
     difference = {"changes": [{"field": "parameters.threads_max", "now": None, "wanted": 8}], "refused": None}
     assert settings.difference_in_words(difference) == ["parameters.threads_max: default → 8"]
     assert "nothing would change" in settings.difference_in_words({"changes": [], "refused": None})[0]
+
+
+CAN = {
+    "column_family_options": ["write_buffer_size"],
+    "database_options": ["max_background_jobs"],
+    "rate_limiter": True,
+}
+
+
+def with_buffers(**sizes: int) -> dict[str, Any]:
+    families = {name: {"write_buffer_size": str(size << 20), "disable_auto_compactions": "false"}
+                for name, size in sizes.items()}  # fmt: skip
+    values = {"database": {"max_background_jobs": "4"}, "column_families": families, "rate_limiter_bytes_per_s": None}
+    return {"capabilities": CAN, "options": values}
+
+
+def test_the_value_now_is_that_of_the_chosen_column_family() -> None:
+    assert settings.pinnable(with_buffers(default=64)) == {
+        "max_background_jobs": {None: "4"}, "write_buffer_size": {"default": str(64 << 20)},
+    }  # fmt: skip
+    values = settings.pinnable(with_buffers(default=64, meta=32))["write_buffer_size"]
+
+    def now(family: str | None) -> str:
+        return settings.value_in_words("write_buffer_size", values, family)
+
+    assert (now("default"), now("meta"), now("dropped")) == ("64 MiB", "32 MiB", "unknown")
+    assert now(None) == "64 MiB in default, 32 MiB in meta", "all of them, which differ"
+    same = settings.pinnable(with_buffers(default=64, meta=64))["write_buffer_size"]
+    assert settings.value_in_words("write_buffer_size", same, None) == "64 MiB"
+    many = settings.pinnable(with_buffers(**{f"f{number}": number for number in range(1, 8)}))["write_buffer_size"]
+    assert settings.value_in_words("write_buffer_size", many, None).endswith("4 MiB in f4, and 3 more")
+    assert settings.value_in_words("max_background_jobs", {None: "4"}, None) == "4"

@@ -11,9 +11,10 @@ from adocd.api.repeats import in_rows
 from adocd.api.web.page.charts import span, spec
 from adocd.api.web.page.feed import OLD_S, Glance
 from adocd.api.web.page.model import decisions
-from adocd.api.web.page.model.state import state_of
+from adocd.api.web.page.model.state import Lately, state_of
 from adocd.api.web.page.views import parts
 from adocd.diagnosis.held import held
+from adocd.model.options import BYTES_PER_SYNC_OFF
 from tests.diagnosis import writers
 from tests.page.points import decision, held_points, point, stall, target
 
@@ -82,7 +83,7 @@ def test_what_hurts_is_to_be_undone_first() -> None:
 
 
 def test_a_silent_agent_has_a_remedy_and_its_last_figures() -> None:
-    html = parts.state_card(state_of(target(state="silent"), writers.held_points(0, 60, 0.0)))
+    html = parts.state_card(state_of(target(state="silent"), Lately.of(writers.held_points(0, 60, 0.0))))
     assert "<code>ps -o pid,stat" in html
     assert 'writes per second in its last minute, until <local-time unix="60.000">' in html
     assert "writes per second" not in parts.state_card(state_of(target(state="silent")))
@@ -138,12 +139,27 @@ def test_the_end_of_a_restore_is_said_while_it_lasts() -> None:
     assert "original values again" in parts.restore_note(back)
     assert parts.restore_note(back | {"paused": None}) == ""
     tuned = values | {"database": {"max_background_jobs": "4"}}
-    assert parts.restore_note(back | {"options": tuned}) == "", "not all of them are back"
+    assert "these differ from their originals: max_background_jobs 4 (originally 2)." in parts.restore_note(
+        back | {"options": tuned}
+    )
+    zero, off = (values | {"database": {"bytes_per_sync": value}} for value in ("0", str(BYTES_PER_SYNC_OFF)))
+    assert "original values again" in parts.restore_note(back | {"originals": zero, "options": off}), "as adocctl says"
 
 
 def test_the_small_chart_says_its_figure_to_who_cannot_see_it() -> None:
     html = parts.sparkline([held(writers.held_points(0, 10, 0.5), 0, 10)])
     assert 'aria-label="writes held 50 % of 10 s"' in html
+
+
+def test_a_small_chart_is_a_path_per_colour_and_small() -> None:
+    html = parts.sparkline([held(writers.held_points(n, n + 1, 0.5 if n % 2 else 0.0), n, n + 1) for n in range(60)])
+    assert html.count("<path") == 2
+    assert 'class="amber" d="M3 28v-14.0M7 28v-14.0' in html
+    assert len(html) < 2000
+
+
+def test_a_row_is_known_by_its_target() -> None:
+    assert 'id="target-aff"' in parts.glance_row(target(id="aff"), state_of(target()), [])
 
 
 def test_a_share_is_of_what_was_measured_not_of_what_the_chart_could_show() -> None:
@@ -194,6 +210,19 @@ def test_a_repeat_is_one_row_and_one_mark() -> None:
     assert 'class="tag quiet">dry run' in html
     (mark,) = spec.marks(records, held_points(0, 100, 0.2), 100.0, all_known=True)["items"]
     assert (mark["at"], mark["until"], mark["short"]) == (50_000, 88_000, f"background jobs → 4 dry run {row.often}")
+
+
+def test_where_a_list_is_cut_is_said() -> None:
+    tolds = [decisions.told(row, [], 100.0) for row in in_rows([decision(501)])]
+    assert "older ones" not in parts.decision_list(tolds, 0)
+    assert "and 1,200 older ones: see adocctl decisions" in parts.decision_list(tolds, 1200)
+    # Of what was not read it is not known how often it was repeated.
+    assert "and at least 1,700 older ones: see adocctl decisions" in parts.decision_list(tolds, 1200, 500)
+    done = [{"unix_s": 1.0, "who": "ann", "what": "pause", "sentence": "ann paused it", "target": "t1"}]
+    assert "adocctl audit" not in parts.audit(done)
+    assert "and older ones: see adocctl audit" in parts.audit(done, more=True)
+    assert spec.as_data(["background_jobs"])["note"] == ""
+    assert spec.as_data(["a"], ["b", "c"])["note"] == "not drawn, but turned as well: b, c"
 
 
 def test_marks_carry_signal_rule_guard_and_effect() -> None:

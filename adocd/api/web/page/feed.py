@@ -11,10 +11,10 @@ from typing import Any
 
 from adocd.api.event_stream import PATH, events_of
 from adocd.api.web.page.model import history
-from adocd.api.web.page.model.state import State, state_of
+from adocd.api.web.page.model.state import Lately, State, state_of
 from adocd.api.web.page.room import Room, trouble_in_words
 from adocd.api.web.upstream import Upstream
-from adocd.diagnosis.held import HeldWriters, MeasuredSpan
+from adocd.diagnosis.held import HeldWriters
 from adocd.targets.errors import TargetError, Unreachable
 
 _log = logging.getLogger(__name__)
@@ -48,7 +48,7 @@ class Glance:
 
     read_unix_s: float | None = None
     parts: Sequence[HeldWriters] = ()
-    lately: Sequence[MeasuredSpan] | None = None
+    lately: Lately | None = None
 
     @property
     def old_unix_s(self) -> float | None:
@@ -65,8 +65,12 @@ class PageFeed:
         self._listeners: dict[object, Listener] = {}
         self._rooms: dict[str, Room] = {}
         self._wanted = asyncio.Event()
-        self._heard_s = float("-inf")
+        self._heard_s = time.monotonic()
         self._list_at_s = float("-inf")
+        #: Grows with every tick, and when all is forgotten: what all pages show is made once for each.
+        self.version = 0
+        #: Whether the list was read since somebody looks.
+        self.is_listed = False
         self.targets: dict[str, dict[str, Any]] = {}
         self.problems: dict[str, str] = {}
         self.journal: dict[str, Any] | None = None
@@ -81,7 +85,7 @@ class PageFeed:
 
     @property
     def silence_s(self) -> float:
-        """Seconds since the daemon last answered."""
+        """Seconds since the daemon last answered, or since the first page of those that are open was opened."""
         return time.monotonic() - self._heard_s
 
     @property
@@ -104,6 +108,8 @@ class PageFeed:
 
     def listen(self, key: object, listener: Listener) -> None:
         """Call the listener at every tick and beat until `forget`."""
+        if not self._listeners:
+            self._heard_s = time.monotonic()
         self._listeners[key] = listener
         self._wanted.set()
 
@@ -158,17 +164,25 @@ class PageFeed:
                     if follower is not None:
                         follower.cancel()
                         follower = None
+                    self._forget_all()
                     await self._wanted.wait()
-                    self._list_at_s = float("-inf")
                 if follower is None:
                     follower = asyncio.create_task(self._follow(), name="events")
                 began_s = time.monotonic()
                 await self._tick()
+                self.version += 1
                 await self._tell()
                 await asyncio.sleep(max(TICK_S / 20, began_s + TICK_S - time.monotonic()))
         finally:
             if follower is not None:
                 follower.cancel()
+
+    def _forget_all(self) -> None:
+        """Forget what was read, while nobody looks: whoever comes tomorrow must not take it for what is now."""
+        self.targets, self.problems, self.journal, self.is_listed = {}, {}, None, False
+        self.glances, self._glanced_s, self._sampled_unix_s = {}, {}, {}
+        self._list_at_s = float("-inf")
+        self.version += 1
 
     async def _tick(self) -> None:
         """Read what is due. What fails stops nothing else, unless the daemon is lost, and all would wait in vain."""
@@ -193,7 +207,7 @@ class PageFeed:
         self.targets = {target["id"]: target for target in listed["targets"]}
         self._sampled_unix_s = {id_: when for id_, when in self._sampled_unix_s.items() if id_ in self.targets}
         self.problems, self.journal = listed["problems"], listed["journal"]
-        self._list_at_s = now_s
+        self._list_at_s, self.is_listed = now_s, True
 
     def _due_glances(self) -> list[str]:
         """Choose the small charts to read again: those asked for longest ago, so that one that fails waits its turn."""
@@ -215,7 +229,7 @@ class PageFeed:
         end = points[-1]["unix_s"] if points else 0.0
         begin = max(end - GLANCE_S, points[0]["unix_s"] - points[0]["interval_s"]) if points else 0.0
         parts = history.slots(points, begin, end, GLANCE_SLOTS) if points else []
-        self.glances[target] = Glance(time.time(), parts, history.lately(points))
+        self.glances[target] = Glance(time.time(), parts, Lately.of(history.lately(points)))
 
     async def _tell(self) -> None:
         """Call every listener; one that fails does not stop the others, and other tasks run in between."""
@@ -240,6 +254,8 @@ class PageFeed:
             except Exception:  # else nobody would follow the events any more
                 _log.exception("cannot read an event of the daemon; opening the stream again")
             self._list_at_s = float("-inf")
+            for room in self._rooms.values():  # nobody tells later what happened meanwhile
+                room.ask_again()
             await asyncio.sleep(TICK_S)
 
     def _take(self, kind: str, event: dict[str, Any]) -> None:

@@ -43,8 +43,9 @@ class Room:
         self.read_unix_s: float | None = None
         self.decisions: list[dict[str, Any]] = []
         self.overrides: list[dict[str, Any]] = []
-        #: The audit trail, newest first.
+        #: The audit trail, newest first, and whether there is more of it.
         self.operations: list[dict[str, Any]] = []
+        self.has_older_operations = False
         #: What lint found; None where it could not look, as in a closed database.
         self.findings: list[dict[str, Any]] | None = None
         #: Whether the tuner helps or hurts; None before the first figures.
@@ -86,6 +87,7 @@ class Room:
         if detail is None:
             gone = "" if self.detail is None else " any more"
             self.missing = f"There is no target {self.target}{gone}."
+            self._forget_decisions()  # the daemon has, too: it counts from 1 again if the target comes back
             return
         self.missing, self.detail = None, detail
         await self._read_points()
@@ -104,11 +106,19 @@ class Room:
         self.version += 1
 
     def decided(self, records: list[dict[str, Any]]) -> None:
-        """Add decisions: new ones, and new versions of known ones."""
+        """Add decisions: new ones, and new versions of known ones, or of another count, all of which are then read."""
+        if decisions.are_of_another_count(self.decisions, records):
+            self._forget_decisions()
         merged = decisions.merged(self.decisions, records, _DECISIONS)
         if merged != self.decisions:
             self.decisions = merged
             self.decisions_version += 1
+
+    def _forget_decisions(self) -> None:
+        if self.decisions:
+            self.decisions = []
+            self.decisions_version += 1
+        self.ask_again()
 
     def ask_again(self) -> None:
         """Read at the next tick what usually changes slowly, because somebody has just changed something."""
@@ -116,17 +126,20 @@ class Room:
         self._loaded = False
 
     @property
-    def all_decisions(self) -> bool:
-        """Whether the decisions here reach back to the first of this run of the daemon."""
-        return len(self.decisions) < _DECISIONS
+    def unread_decisions(self) -> int:
+        """How many decisions are older than those here: the daemon numbers them from 1."""
+        return self.decisions[0]["sequence"] - 1 if self.decisions else 0
 
-    async def charted(self, shown: ChartSpan, now_s: float) -> list[Point]:
+    def drawn(self, shown: ChartSpan) -> ChartSpan:
+        """Return the span to draw: of a chosen time before the seconds that the daemon keeps, whole minutes."""
+        is_old = shown.begin is not None and (self.now_unix_s or time.time()) - shown.begin > SHORT_S
+        return shown.in_whole_minutes() if is_old else shown
+
+    async def charted(self, drawn: ChartSpan, now_s: float) -> list[Point]:
         """Return the points of a span; those of one that goes on and is longer than SHORT_S may be a minute old."""
-        span_s = shown.span_s
-        if shown.begin is not None and shown.end is not None:
-            recent = (self.now_unix_s or time.time()) - shown.begin <= SHORT_S
-            resolution, most = ("1s" if recent else "1m"), spec.MOST_POINTS
-            return await self._history(shown.begin, shown.end, resolution, most)
+        span_s = drawn.span_s
+        if drawn.begin is not None and drawn.end is not None:
+            return await self._chosen(drawn.begin, drawn.end, in_minutes=drawn.in_minutes)
         if span_s <= SHORT_S:
             return self.points
         read_at, points = self._long.get(span_s, (float("-inf"), []))
@@ -136,6 +149,13 @@ class Room:
             points = await self._history(end - span_s, end, resolution, most)
             self._long[span_s] = now_s, points
         return points
+
+    async def _chosen(self, begin: float, end: float, *, in_minutes: bool) -> list[Point]:
+        """Read a chosen time; of minutes also the one before: lines begin at a point, which is at its minute's end."""
+        if not in_minutes:
+            return await self._history(begin, end, "1s", spec.MOST_POINTS)
+        points = await self._history(max(0.0, begin - _MINUTE_S), end, "1m", spec.MOST_POINTS)
+        return points if any(point["unix_s"] >= begin for point in points) else []
 
     @property
     def now_unix_s(self) -> float:
@@ -164,6 +184,7 @@ class Room:
         await self._read_overrides()
         operations = await self._read(f"/v1/operations?target={quote(self.target, safe='')}&limit=50")
         self.operations = [] if operations is None else operations["operations"][::-1]
+        self.has_older_operations = operations is not None and operations["next_before"] is not None
         lint = await self._read(f"{self.path}/lint")
         self.findings = None if lint is None else lint["findings"]
         diagnosis = await self._read(f"{self.path}/diagnosis")

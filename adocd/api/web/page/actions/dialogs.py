@@ -6,14 +6,15 @@ from typing import Any
 from nicegui import ui
 
 from adocd.api.web.page.actions.ask import NotDone
+from adocd.api.web.page.model.done import Done
 from adocd.api.web.page.model.settings import InputNotUnderstood
 
-#: Does the confirmed action, given the typed reason; returns the message to show.
-Do = Callable[[str], Awaitable[str]]
+#: Does the confirmed action, given the typed reason; returns what was done.
+Do = Callable[[str], Awaitable[Done]]
 
 
-#: How long a notification stays: long enough to read two lines at night.
-_TOAST_MS = 9000
+#: How long a notification stays: long enough to read two lines at night. 0 is until it is closed.
+_TOAST_MS, _STAYS_MS = 9000, 0
 
 
 class Dialog:
@@ -25,9 +26,10 @@ class Dialog:
             self._title = ui.html(f'<h2 id="{key}-title">{title}</h2>', sanitize=False)
         self._key = key
         self._problem: ui.label | None = None
+        self._confirm: ui.button | None = None
 
-    def buttons(self, confirm: str, do: Callable[[], Awaitable[str]], *, danger: bool = False) -> None:
-        """Add the buttons; `do` returns the message to show, or raises NotDone or InputNotUnderstood."""
+    def buttons(self, confirm: str, do: Callable[[], Awaitable[Done]], *, danger: bool = False) -> None:
+        """Add the buttons; `do` returns what was done, or raises NotDone or InputNotUnderstood."""
         with self.body:
             self._problem = ui.label("").classes("problem").props("role=alert")
             with ui.element("div").classes("actions"):
@@ -36,18 +38,23 @@ class Dialog:
                 ui.button("Cancel", color=None, on_click=self.root.close).props("unelevated no-caps").classes("act")
 
         async def clicked() -> None:
+            if not button.enabled:  # the second click of a double click, heard before the first disabled the button
+                return
             button.disable()
+            done: Done | None = None
             try:
-                said = await do()
+                done = await do()
             except (NotDone, InputNotUnderstood) as error:
                 self.fails(str(error))
-                return
             finally:
-                button.enable()
-            self.root.close()
-            say(said)
+                if done is None:  # else a late second click would do it again; `open` enables the button
+                    button.enable()
+            if done is not None:
+                self.root.close()
+                say(done)
 
         button.on_click(clicked)
+        self._confirm = button
 
     def fails(self, words: str) -> None:
         """Show in the dialog why the action was not done."""
@@ -57,6 +64,8 @@ class Dialog:
     def open(self) -> None:
         """Show the dialog, without the message of an earlier attempt."""
         self.fails("")
+        if self._confirm is not None:
+            self._confirm.enable()
         self.root.open()
 
 
@@ -100,6 +109,9 @@ def act(words: str, look: str, on_click: Callable[[], Any], *, enabled: bool) ->
     return button
 
 
-def say(words: str) -> None:
+def say(done: Done) -> None:
     """Show a notification about what was done, in a corner: the next dialog may open at once, in the middle."""
-    ui.notify(words, position="bottom-left", timeout=_TOAST_MS, close_button="Close", multi_line=True, classes="said")
+    timeout_ms = _STAYS_MS if done.stays else _TOAST_MS
+    ui.notify(
+        done.words, position="bottom-left", timeout=timeout_ms, close_button="Close", multi_line=True, classes="said"
+    )

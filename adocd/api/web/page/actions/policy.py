@@ -8,6 +8,7 @@ from nicegui import ui
 from adocd.api.web.page.actions.ask import Actions, NotDone
 from adocd.api.web.page.actions.dialogs import Dialog
 from adocd.api.web.page.model import settings
+from adocd.api.web.page.model.done import Done, done
 from adocd.api.web.page.model.settings import InputNotUnderstood, ParameterField
 from adocd.api.web.page.model.units import text
 from adocd.api.web.page.room import Room
@@ -29,6 +30,8 @@ class PolicyDialog:
         self._laws: dict[str, dict[str, Any]] = {}
         self._etag: str | None = None
         self._given: dict[str, Any] = {}
+        #: Why it is paused, as far as the dialog says so.
+        self._paused: str | None = None
         self._typed: dict[str, ui.input | ui.select] = {}
         #: Grows with every change of a field.
         self._edits = 0
@@ -47,6 +50,8 @@ class PolicyDialog:
             )
             self._difference = ui.label("").classes("difference").props("role=status")
             self._difference.set_visibility(False)
+            self._ends = ui.label("").classes("note")
+            self._ends.set_visibility(False)
         self._dialog.buttons("Set it", self._set)
 
     async def open(self) -> None:
@@ -68,7 +73,15 @@ class PolicyDialog:
         for name, field in self._shaping.items():
             field.set_value(policy["shaping"][name])
         self._tell_about()
+        self._tell_pause()
         self._dialog.open()
+
+    def _tell_pause(self) -> None:
+        """Say what setting would end besides."""
+        detail = self._room.detail
+        self._paused = None if detail is None else detail["paused"]
+        self._ends.set_text(f"Setting a policy also ends the pause: {self._paused}.")
+        self._ends.set_visibility(bool(self._paused))
 
     def _edited(self) -> None:
         """Hide what would change: it was said of other values."""
@@ -110,11 +123,15 @@ class PolicyDialog:
         self._difference.set_text("\n".join(settings.difference_in_words(difference)))
         self._difference.set_visibility(True)
 
-    async def _set(self) -> str:
-        asked = self._asked()
+    async def _set(self) -> Done:
+        asked, seen = self._asked(), self._paused
+        self._tell_pause()
+        if self._paused and self._paused != seen:
+            raise NotDone("it has just been paused, and setting a policy would end that")
         policy = await self._actions.do("PUT", f"{self._room.path}/policy", asked, self._etag)
         self._room.ask_again()
-        return f"The policy is now {policy['controller']}{' (dry run)' if policy['dry_run'] else ''}."
+        ended = f" This has ended the pause: {self._paused}." if self._paused else ""
+        return done(f"The policy is now {policy['controller']}{' (dry run)' if policy['dry_run'] else ''}.{ended}")
 
 
 def _input(field: ParameterField, edited: Callable[[], None]) -> ui.input | ui.select:

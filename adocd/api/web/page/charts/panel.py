@@ -27,7 +27,8 @@ class Panel:
         self._span = shown
         self._sent_unix_s: float | None = None
         self._sent_decisions = -1
-        self._knobs: list[str] = []
+        #: The knobs to draw, and those for which there is no place.
+        self._turned: list[str] = []
         self._ids: dict[str, int] = {}
         self._buttons: dict[int, ui.button] = {}
 
@@ -54,13 +55,14 @@ class Panel:
 
     def _one(self, key: str, title: str, classes: str) -> None:
         with ui.element("section").classes(classes).props(f'aria-labelledby="chart-{key}"'):
-            beside = '<span class="muted" id="marks-note"></span>' if key == "knobs" else ""
+            # What says in words what the canvas shows: the figure beside the title, or which decisions are marked.
+            id_, look = ("marks-note", "muted") if key == "knobs" else (f"readout-{key}", "readout")
             ui.html(
                 f'<div class="chart-head"><h2 id="chart-{key}">{title}</h2>'
-                f'<span class="readout" id="readout-{key}" aria-hidden="true"></span>{beside}</div>',
+                f'<span class="{look}" id="{id_}"></span></div>',
                 sanitize=False,
             )
-            chart = ui.echart({"series": []}).props(f'role=img aria-label="{title}: the figures are in the text above"')
+            chart = ui.echart({"series": []}).props(f'role=img aria-label="{title}" aria-describedby="{id_}"')
             self._ids[key] = chart.id
 
     def _choose(self, event: GenericEventArguments) -> None:
@@ -87,18 +89,19 @@ class Panel:
             return
         if self._sent_unix_s is not None and self._sent_unix_s > room.now_unix_s:  # the wall clock was set back
             self.reset()
-        points = await room.charted(shown, now_s)
+        drawn = room.drawn(shown)
+        points = await room.charted(drawn, now_s)
         # A chosen time in which nothing was measured is shown empty; of one that goes on, something may come.
         if shown is not self._span or (not points and shown.end is None):
             return
-        knobs = history.knobs_to_draw(points, spec.MOST_KNOBS)
+        turned = history.knobs_to_draw(points)
+        knobs = turned[: spec.MOST_KNOBS]
         more = {"acted": spec.acted(points), "stalls": spec.longest_stalls(room.diagnosis)}
-        if self._sent_unix_s is None or knobs != self._knobs:
-            self._knobs = knobs
-            view = {"spanS": shown.span_s, "from": shown.begin, "to": shown.end, "query": shown.query}
-            self._run(
-                "setCharts", self._ids, view, spec.as_data(knobs), spec.rows(points, knobs), self._marks(points), more
-            )
+        if self._sent_unix_s is None or turned != self._turned:
+            self._turned = turned
+            view = {"spanS": shown.span_s, "from": drawn.begin, "to": drawn.end, "query": shown.query}
+            data = spec.as_data(knobs, turned[spec.MOST_KNOBS :])
+            self._run("setCharts", self._ids, view, data, spec.rows(points, knobs), self._marks(points), more)
         else:
             newer = [point for point in points if point["unix_s"] > self._sent_unix_s]
             changed = self._sent_decisions != room.decisions_version
@@ -109,7 +112,8 @@ class Panel:
         self._sent_decisions = room.decisions_version
 
     def _marks(self, points: list[history.Point]) -> dict[str, Any]:
-        return spec.marks(self._room.decisions, points, self._room.now_unix_s, all_known=self._room.all_decisions)
+        all_known = self._room.unread_decisions == 0
+        return spec.marks(self._room.decisions, points, self._room.now_unix_s, all_known=all_known)
 
     def reset(self) -> None:
         """Send everything at the next tick, as to a browser that has reconnected."""

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 #: The ranges that a visitor can choose, in seconds, with their names.
 RANGES = {900: "15 min", 3600: "1 h", 21600: "6 h", 86400: "24 h"}
@@ -10,16 +10,28 @@ RANGES = {900: "15 min", 3600: "1 h", 21600: "6 h", 86400: "24 h"}
 SHORT_S = min(RANGES)
 #: The shortest and the longest time that can be chosen: the daemon remembers a day.
 _LEAST_S, _MOST_S = 5.0, 86400.0
+_MINUTE_S = 60.0
 _LAST_UNIX_S = 1e11
 
 
 @dataclass(frozen=True, slots=True)
 class ChartSpan:
-    """`span_s` seconds up to now, or from `begin` to `end` in unix seconds where both are given."""
+    """`span_s` seconds up to now, or from `begin` to `end` in unix seconds where both are given.
+
+    `in_minutes`: each point of a chosen time stands for a minute, not for a second.
+    """
 
     span_s: int = SHORT_S
     begin: float | None = None
     end: float | None = None
+    in_minutes: bool = False
+
+    def in_whole_minutes(self) -> "ChartSpan":
+        """Return the whole minutes that a chosen time touches; the same span if it goes on."""
+        if self.begin is None or self.end is None:
+            return self
+        begin, end = math.floor(self.begin / _MINUTE_S), math.ceil(self.end / _MINUTE_S)
+        return replace(self, begin=begin * _MINUTE_S, end=end * _MINUTE_S, in_minutes=True)
 
     @property
     def query(self) -> str:

@@ -116,12 +116,13 @@ def rows(points: Iterable[Point], knobs: Sequence[str]) -> list[list[float | Non
     ]
 
 
-def as_data(knobs: Sequence[str]) -> dict[str, Any]:
-    """Return the definition of the charts for the browser, including these knobs."""
+def as_data(knobs: Sequence[str], left_out: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the definition of the charts for the browser, including these knobs, and a note on those left out."""
     return {
         "columns": [*COLUMNS, *knobs],
         "charts": [asdict(chart) for chart in CHARTS],
         "knobs": [{"name": name, "unit": knob_unit(name)} for name in knobs],
+        "note": f"not drawn, but turned as well: {', '.join(left_out)}" if left_out else "",
     }
 
 

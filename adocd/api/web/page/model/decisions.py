@@ -25,7 +25,7 @@ class ToldDecision:
     """One decision in words.
 
     Attributes:
-        sequence: the number of the first like it, which never changes.
+        sequence: the number of the first like it.
         unix_s: when it was taken first.
         often: how often it was taken, one after the other; empty for once.
         last_unix_s: when it was taken last.
@@ -89,6 +89,23 @@ def effect(at_unix_s: float, spans: Sequence[MeasuredSpan], now_unix_s: float) -
     return (
         f"held {in_words.share(before.share)} of the {in_words.duration(before.measured_s)} before, "
         f"{in_words.share(after.share)} of the {in_words.duration(after.measured_s)} after"
+    )
+
+
+def are_of_another_count(known: Sequence[dict[str, Any]], news: Sequence[dict[str, Any]]) -> bool:
+    """Whether the daemon has begun to count anew: it was restarted, or had forgotten the target.
+
+    Then a known number comes back with another time, or a lower one with a later time.
+    """
+    times = {record["sequence"]: record["unix_s"] for record in known}
+    if not times:
+        return False
+    newest = max(times)
+    return any(
+        times[record["sequence"]] != record["unix_s"]
+        if record["sequence"] in times
+        else record["sequence"] < newest and record["unix_s"] > times[newest]
+        for record in news
     )
 
 

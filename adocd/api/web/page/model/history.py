@@ -53,11 +53,11 @@ def knob_names(points: Sequence[Point]) -> list[str]:
     return [name for name in _FIRST_KNOBS if name in names] + sorted(set(names) - set(_FIRST_KNOBS))
 
 
-def knobs_to_draw(points: Sequence[Point], most: int) -> list[str]:
-    """Choose the knobs of a chart: those that changed, or if none did, the first two; at most `most`."""
+def knobs_to_draw(points: Sequence[Point]) -> list[str]:
+    """Choose the knobs of a chart: those that changed, or if none did, the first two."""
     names = knob_names(points)
     turned = [name for name in names if len({_in_force(knobs(point).get(name)) for point in points} - {None}) > 1]
-    return (turned or names[:2])[:most]
+    return turned or names[:2]
 
 
 def _in_force(value: float | None) -> float | None:

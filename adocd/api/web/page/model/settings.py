@@ -1,14 +1,15 @@
 """What an operator can set: policies and pins; and the options that differ from their originals."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from adocd.daemon.change.planner import restorable
 from adocd.model import units
-from adocd.model.in_words import count, named, option_value
+from adocd.model.in_words import UNKNOWN, count, named, option_value
 from adocd.model.options import OPTIONS
-from adocd.model.values import RATE_LIMITER_WORD
+from adocd.model.values import RATE_LIMITER_WORD, of_database
 
 #: The durations of a pin that the page offers, in its order; None: until it is removed.
 EXPIRIES: dict[str, float | None] = {
@@ -20,6 +21,8 @@ EXPIRIES: dict[str, float | None] = {
 }
 #: Most changed options that a dialog lists; the page's table has all.
 _MOST_WORDS = 12
+#: Most column families whose values a dialog lists.
+_MOST_FAMILIES = 4
 _NOT_WHILE = {"closed": "while it is closed", "silent": "while its agent does not answer"}
 
 
@@ -62,12 +65,25 @@ def not_known(state: str) -> str:
 
 
 def changed_in_words(detail: dict[str, Any], what: str) -> str:
-    """List changed options with their originals after `what`: `write_buffer_size 512 MiB (originally 64 MiB)`."""
+    """Say of all options after `what` which are changed, or that none is, or that it is not known."""
     found = changed(detail)
     if found is None:
         return f"Which options differ from their originals is {not_known(detail['state'])}."
-    if not found:
-        return "No option differs from its original now."
+    return in_words(found, what) if found else "No option differs from its original now."
+
+
+def left_by_restore(detail: dict[str, Any]) -> list[Changed] | None:
+    """List the options that are not back after a restore; a 0 that cannot be set live is, as what stands for it."""
+    found = changed(detail)
+    return None if found is None else [each for each in found if not _is_stand_in(each)]
+
+
+def _is_stand_in(each: Changed) -> bool:
+    return each.scope == "database" and each.now == restorable(of_database(each.option), each.original)
+
+
+def in_words(found: Sequence[Changed], what: str) -> str:
+    """List changed options with their originals after `what`: `write_buffer_size 512 MiB (originally 64 MiB)`."""
     words = [
         f"{each.option}{'' if each.scope in ('database', 'process', 'default') else f' of {each.scope}'} "
         f"{option_value(each.option, each.now)} (originally {option_value(each.option, each.original)})"
@@ -77,23 +93,32 @@ def changed_in_words(detail: dict[str, Any], what: str) -> str:
     return f"{what}: {', '.join(words[:_MOST_WORDS])}{f', and {more} more' if more > 0 else ''}."
 
 
-def pinnable(detail: dict[str, Any]) -> dict[str, str]:
-    """List a target's pinnable options with their values now; that of a column family option is the first family's."""
+def pinnable(detail: dict[str, Any]) -> dict[str, dict[str | None, str]]:
+    """List a target's pinnable options with their values now, by column family; None: the database or the process."""
     capabilities, options = detail["capabilities"], detail["options"]
     if capabilities is None or options is None:
         return {}
-    families = list(options["column_families"].values())
-    found = {}
+    found: dict[str, dict[str | None, str]] = {}
     for name, facts in sorted(OPTIONS.items()):
+        places: dict[str | None, dict[str, Any]] = {**options["column_families"]}
         if facts.scope == "database":
-            can, values = name in capabilities["database_options"], options["database"]
-        else:
-            can, values = name in capabilities["column_family_options"], families[0] if families else {}
-        if can and name in values:
-            found[name] = str(values[name])
+            places = {None: options["database"]}
+        values = {place: str(of[name]) for place, of in places.items() if name in of}
+        if values and name in capabilities[f"{facts.scope}_options"]:
+            found[name] = values
     if capabilities["rate_limiter"] and options.get("rate_limiter_bytes_per_s") is not None:
-        found[RATE_LIMITER_WORD] = str(options["rate_limiter_bytes_per_s"])
+        found[RATE_LIMITER_WORD] = {None: str(options["rate_limiter_bytes_per_s"])}
     return found
+
+
+def value_in_words(option: str, values: Mapping[str | None, str], family: str | None) -> str:
+    """Say what an option's value is now, in one column family or, with None, in all of them, which may differ."""
+    meant = {place: option_value(option, value) for place, value in values.items() if family in (None, place)}
+    if len(set(meant.values())) <= 1:
+        return next(iter(meant.values()), UNKNOWN)
+    each = [f"{value} in {place}" for place, value in meant.items()]
+    more = len(each) - _MOST_FAMILIES
+    return f"{', '.join(each[:_MOST_FAMILIES])}{f', and {more} more' if more > 0 else ''}"
 
 
 def of_a_column_family(option: str) -> bool:

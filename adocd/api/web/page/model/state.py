@@ -66,13 +66,36 @@ class State:
         return _SIGNS[self.level]
 
 
+@dataclass(frozen=True, slots=True)
+class Lately:
+    """What was measured of a target in its last minutes, and what each look at it needs.
+
+    Attributes:
+        spans: what was measured, oldest first.
+        minute: how writers fared in the last minute.
+        before: the level that the points before the last one leave.
+
+    """
+
+    spans: Sequence[MeasuredSpan]
+    minute: HeldWriters
+    before: Level
+
+    @classmethod
+    def of(cls, spans: Sequence[MeasuredSpan]) -> "Lately":
+        """Add up what was measured: most of the work of a state, and too much for a thousand targets every second."""
+        end = spans[-1].unix_s if spans else 0.0
+        minute = held((span for span in spans if span.unix_s > end - MINUTE_S), end - MINUTE_S, end)
+        return cls(spans, minute, _before(spans, end))
+
+
 def state_of(
     target: dict[str, Any],
-    lately: Sequence[MeasuredSpan] | None = None,
+    lately: Lately | None = None,
     now_unix_s: float | None = None,
     seen_unix_s: float | None = None,
 ) -> State:
-    """Return the state of a target of REST's list; `lately`: what was measured of it, oldest first; None: not read yet.
+    """Return the state of a target of REST's list; `lately`: what was measured of it; None: not read yet.
 
     `now_unix_s`: when they were read, for an agent may answer and measure nothing new; None: at their end.
     `seen_unix_s`: when the target itself was sampled, if that may be later than their end: in the list, whose figures
@@ -80,12 +103,13 @@ def state_of(
     """
     if target["state"] == "closed":
         return State("closed", "The database is closed", "closed", "Its program has closed it, or has ended.")
-    stall, spans = target["stall"], lately or ()
+    known = lately or _NOTHING
+    stall, spans = target["stall"], known.spans
     if target["state"] != "attached":
-        silent = _not_now("Its agent does not answer", "silent", "it fell silent", target, spans)
+        silent = _not_now("Its agent does not answer", "silent", "it fell silent", target, known)
         return replace(silent, remedy=wake(target["process"]))
     if spans and now_unix_s is not None and _is_old(spans[-1], now_unix_s):
-        return _not_now("Nothing new is measured", "not measured", "it was last measured", target, spans)
+        return _not_now("Nothing new is measured", "not measured", "it was last measured", target, known)
     end = spans[-1].unix_s if spans else (stall or {}).get("noticed_unix_s", 0.0)
     seen = end if seen_unix_s is None else max(end, seen_unix_s)
     for_s = 0.0 if stall is None else max(0.0, seen - stall["since_unix_s"])
@@ -96,7 +120,7 @@ def state_of(
         stall, for_s = None, 0.0
     if stall is None and not spans:
         return _unknown("not read yet" if lately is None else "not measured yet")
-    return _measured(spans, end, stall, for_s)
+    return _measured(known, end, stall, for_s)
 
 
 def _unknown(word: str) -> State:
@@ -109,25 +133,23 @@ def _is_old(last: MeasuredSpan, now_unix_s: float) -> bool:
     return now_unix_s - last.unix_s > max(OLD_S, OLD_INTERVALS * last.interval_s)
 
 
-def _not_now(title: str, word: str, when: str, target: dict[str, Any], spans: Sequence[MeasuredSpan]) -> State:
+def _not_now(title: str, word: str, when: str, target: dict[str, Any], lately: Lately) -> State:
     """Return the state of a target of which nothing is known now, with what its last minute was like."""
     stall = target["stall"]
     why = f" Writes were held when {when}: {stall['why']}." if stall else ""
-    end = spans[-1].unix_s if spans else 0.0
-    minute = held(spans, end - MINUTE_S, end)
     return State(
         "silent",
         title,
         word,
         f"{_capital(target['sentence'])}.{why}",
-        rate=minute.writes_per_s,
-        latency=_latency(minute),
-        measured_unix_s=end if spans else None,
+        rate=lately.minute.writes_per_s,
+        latency=_latency(lately.minute),
+        measured_unix_s=lately.spans[-1].unix_s if lately.spans else None,
     )
 
 
-def _measured(spans: Sequence[MeasuredSpan], end: float, stall: dict[str, Any] | None, for_s: float) -> State:
-    minute = held((span for span in spans if span.unix_s > end - MINUTE_S), end - MINUTE_S, end)
+def _measured(lately: Lately, end: float, stall: dict[str, Any] | None, for_s: float) -> State:
+    minute = lately.minute
     # What holds writes now counts while it lasts, even where its end is what measures it.
     known_s = max(minute.measured_s, min(for_s, MINUTE_S))
     share = max(minute.share, min(1.0, for_s / known_s) if known_s else 1.0 if stall else 0.0)
@@ -138,13 +160,13 @@ def _measured(spans: Sequence[MeasuredSpan], end: float, stall: dict[str, Any] |
         stall is not None
         and stall["condition"] == "stopped"
         and for_s >= STILL_S
-        and _nobody_wrote(spans, stall["since_unix_s"])
+        and _nobody_wrote(lately.spans, stall["since_unix_s"])
     ):
         sentence = f"Nobody has written since, for {causes_in_words(stall)}."
         return State("stopped", "Writes stand still", "standing still", sentence, None, now, since)
     by = causes_in_words(stall) if minute.worst_cause is None and stall else CAUSES.get(minute.worst_cause or "", "")
     sentence = f"Held {in_words.share(share)} of {span}{f', mostly by {by}' if by and share > 0 else ''}."
-    level = _level(_before(spans, end), share)
+    level = _level(lately.before, share)
     if stall is not None and stall["since_unix_s"] > end:
         # No figure is of its time: they say neither that writes flow nor how many there are.
         level, minute = "delayed" if level == "ok" else level, replace(minute, writes_per_s=None, write_p99_s=None)
@@ -189,6 +211,9 @@ def _before(spans: Iterable[MeasuredSpan], end: float) -> Level:
             total, known = total - share, known - gone
         level = _level(level, total / known if known > 0 else 0.0)
     return level
+
+
+_NOTHING = Lately.of(())
 
 
 def _nobody_wrote(spans: Iterable[MeasuredSpan], since: float) -> bool:

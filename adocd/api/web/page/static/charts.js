@@ -29,7 +29,7 @@
     return [...bins].map(([start, bin]) => [Math.max(start, begin), bin.sum / bin.count]);
   };
   const hhmm = (ms) => {
-    const parts = { hour: "2-digit", minute: "2-digit", hour12: false };
+    const parts = { hour: "2-digit", minute: "2-digit", hourCycle: "h23" };
     return new Date(ms).toLocaleTimeString([], ms % 60000 ? { ...parts, second: "2-digit" } : parts);
   };
 
@@ -249,7 +249,7 @@
       { notMerge: !state.drawn, lazyUpdate: true },
     );
     const note = document.getElementById("marks-note");
-    if (note) note.textContent = state.marks.note ?? "";
+    if (note) note.textContent = [state.marks.note, state.spec.note].filter(Boolean).join("; ");
   };
 
   let connected = false;

@@ -10,7 +10,7 @@
   const NEAR_PX = 16; // decisions nearer than this are one mark
   const escape = (text) => String(text).replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
   const colour = (name) => getComputedStyle(document.body).getPropertyValue(`--${name}`).trim();
-  const clock = (ms) => new Date(ms).toLocaleTimeString([], { hour12: false });
+  const clock = (ms) => new Date(ms).toLocaleTimeString([], { hourCycle: "h23" });
   // From the database's first second, and never wider than the range that was asked for.
   const shown = () => {
     if (state.range.from) return [state.range.from * 1000, state.range.to * 1000];

@@ -11,7 +11,7 @@
 
   const clock = (unix) => {
     const then = new Date(unix * 1000);
-    const time = then.toLocaleTimeString([], { hour12: false });
+    const time = then.toLocaleTimeString([], { hourCycle: "h23" });
     return then.toDateString() === new Date().toDateString() ? time : `${then.toLocaleDateString()} ${time}`;
   };
   const age = (seconds) => {
@@ -50,6 +50,14 @@
       this.textContent = `${age((Date.now() + skewMs) / 1000 - Number(this.getAttribute("unix")))} ago`;
     }
   }
+  // A time of today has no date, so tomorrow it needs one.
+  let today = new Date().toDateString();
+  const turnDay = () => {
+    const now = new Date().toDateString();
+    if (now === today) return;
+    today = now;
+    document.querySelectorAll("local-time").forEach((each) => each.connectedCallback());
+  };
   customElements.define("local-time", LocalTime);
   customElements.define("time-ago", TimeAgo);
 
@@ -69,14 +77,17 @@
     if (aged.textContent !== words) aged.textContent = words;
   };
 
+  const isCut = () => Boolean(reached && window.socket && !window.socket.connected);
   const show = () => {
+    turnDay();
     const banner = document.getElementById("lost");
     if (!banner) return;
     const quietMs = Date.now() - heardMs;
-    const gone = reached && window.socket && !window.socket.connected;
+    const gone = isCut();
     if (gone) knock();
     const away = gone || quietMs > (reached ? QUIET_MS : FIRST_MS);
     document.body.classList.toggle("stale", away || lost !== null);
+    document.body.classList.toggle("cut", gone);
     if (away) {
       tell(banner, "Connection to adocd's page lost.", quietMs, "It reconnects by itself.");
     } else if (lost !== null) {
@@ -107,6 +118,22 @@
     show();
   };
   setInterval(show, 250);
+  // What is confirmed without a connection would be sent by the next one, when nobody expects it any more. A listener
+  // hears the keyboard, too, which the style of such a button does not.
+  const stopIfCut = (event) => {
+    if (!isCut() || !event.target.closest?.(".confirm")) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+  };
+  addEventListener("click", stopIfCut, true);
+
+  // A browser takes the focus from an element that is moved: returns a function that gives it back.
+  adocd.focusWithin = (root) => {
+    const focused = root.contains(document.activeElement) ? document.activeElement : null;
+    return () => {
+      if (focused?.isConnected && document.activeElement !== focused) focused.focus({ preventScroll: true });
+    };
+  };
 
   adocd.theme = (choice) => {
     const dark = choice === "dark" || (choice === "system" && matchMedia("(prefers-color-scheme: dark)").matches);

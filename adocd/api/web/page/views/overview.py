@@ -1,26 +1,26 @@
 """The first page: all targets at a glance, the worst first, and the actions for all of them."""
 
-from typing import Any
-
 from nicegui import ui
 
-from adocd.api.restored import not_back
 from adocd.api.web.page.actions.dialogs import act, confirmed
-from adocd.api.web.page.model import state
-from adocd.api.web.page.model.state import State
+from adocd.api.web.page.model.done import Done, all_restored, done
 from adocd.api.web.page.model.units import text
 from adocd.api.web.page.views import parts
+from adocd.api.web.page.views.listing import Listing, Rows
 from adocd.api.web.page.views.shell import Text, Visit, frame
 
-#: Most targets in the list: a page of thousands does not help at night. adocctl shows the others.
-_MOST_ROWS = 200
+_EMPTY = (
+    '<div class="card"><h2>No database is open</h2><p>Start a program under the agent: '
+    "<code>adocd exec -- PROGRAM</code></p></div>"
+)
 
 
 class Overview:
     """One browser's view of all targets."""
 
-    def __init__(self, visit: Visit) -> None:
+    def __init__(self, visit: Visit, listing: Listing) -> None:
         self._visit = visit
+        self._listing = listing
 
     async def show(self) -> None:
         """Lay the page out, and keep it up to date."""
@@ -31,7 +31,8 @@ class Overview:
                 ui.element("span").style("flex: 1 1 auto")
                 self._buttons()
             self._problems = Text()
-            self._list = Text("list")
+            self._rows = Rows()
+            self._rest = Text()
         await self._refresh()
         visit.keep_fresh(self._refresh)
 
@@ -48,47 +49,38 @@ class Overview:
         )  # fmt: skip
         restore = confirmed(
             "restore-all", "Restore the originals of all databases?",
-            "Every option goes back to what its owner set, and adocd changes nothing new until you resume. "
-            "During a stall, the restore waits for the stall to end.",
+            "Every option goes back to what its owner set, and adocd changes nothing new until you resume, or set a "
+            "database's policy, which ends it for that one. During a stall, the restore waits for the stall to end.",
             "Restore all", self._restore, danger=True,
         )  # fmt: skip
         act("Pause all", "pause", pause, enabled=can)
         act("Resume all", "resume", resume, enabled=can)
         act("Restore all", "restore", restore, enabled=can)
 
-    async def _pause(self, reason: str) -> str:
+    async def _pause(self, reason: str) -> Done:
         answer = await self._visit.actions.do("POST", "/v1/pause", {"reason": reason})
-        return f"All tuners are paused. {answer['warning'] or ''}"
+        return done("All tuners are paused.", answer["warning"])
 
-    async def _resume(self, reason: str) -> str:
+    async def _resume(self, reason: str) -> Done:
         del reason
         answer = await self._visit.actions.do("POST", "/v1/resume")
-        return f"All tuners are resumed. {answer['warning'] or ''}"
+        return done("All tuners are resumed.", answer["warning"])
 
-    async def _restore(self, reason: str) -> str:
+    async def _restore(self, reason: str) -> Done:
         del reason
         answer = await self._visit.actions.do("POST", "/v1/restore")
-        left = "".join(f" {target}: {why}." for target, why in not_back(answer).items())
-        said = f"The originals of {len(answer['restored'])} databases are being restored."
-        return f"{said}{left and f' Not all is restored:{left}'} {answer['warning'] or ''}"
+        return all_restored(answer, self._name_of)
 
-    def _row(self, target: dict[str, Any], now: State) -> str:
-        glance = self._visit.feed.glance(target["id"])
-        return parts.glance_row(target, now, glance.parts, glance.old_unix_s)
+    def _name_of(self, target: str) -> str:
+        """Return a target's path, which people know it by; what is in the list by no id is a socket's path."""
+        known = self._visit.feed.find(target)
+        return target if known is None else str(known["path"])
 
     async def _refresh(self) -> None:
-        feed = self._visit.feed
-        targets = state.worst_first((target, feed.state(target)) for target in feed.targets.values())
-        rows = "".join(self._row(target, now) for target, now in targets[:_MOST_ROWS])
-        more = len(targets) - _MOST_ROWS
-        rest = f'<p class="muted">and {more} more in a better state.</p>' if more > 0 else ""
-        empty = (
-            '<div class="card"><h2>No database is open</h2><p>Start a program under the agent: '
-            "<code>adocd exec -- PROGRAM</code></p></div>"
-        )
-        # Until the daemon has answered, nobody knows whether there is a database.
-        summary = "Asking the daemon…" if feed.journal is None else state.summary([now for _, now in targets])
-        self._visit.name(f"{targets[0][1].sign} {summary} adocd" if targets else "adocd")
-        self._summary.show(f"<h1>{text(summary)}</h1>")
+        feed, listed = self._visit.feed, self._listing.listed()
+        self._visit.name(f"{listed.sign} {listed.summary} adocd" if listed.rows else "adocd")
+        self._summary.show(f"<h1>{text(listed.summary)}</h1>")
         self._problems.show(parts.problems(feed.problems, feed.journal))
-        self._list.show((rows + rest) if targets else empty if feed.journal is not None else "")
+        self._rows.show(listed.rows)
+        rest = f'<p class="muted">and {listed.more} more: see adocctl targets.</p>' if listed.more else ""
+        self._rest.show(_EMPTY if feed.is_listed and not listed.rows else rest)

@@ -51,7 +51,9 @@ export default {
     render() {
       const next = document.createElement("template");
       next.innerHTML = this.content;
+      const refocus = window.adocd.focusWithin(this.$el);
       patchChildren(this.$el, next.content);
+      refocus();
     },
   },
   props: { content: String },

@@ -8,6 +8,7 @@ from nicegui import ui
 
 from adocd.api.web.page.actions.ask import NotDone
 from adocd.api.web.page.actions.dialogs import Dialog, act
+from adocd.api.web.page.model.done import Done, done
 from adocd.api.web.page.model.units import text
 from adocd.api.web.page.room import Room
 from adocd.api.web.page.views.shell import Visit
@@ -65,14 +66,15 @@ class Pins:
                 sanitize=False,
             ).style("flex: 1 1 240px")
             button = act("Remove", "", functools.partial(self._ask, pin), enabled=self._visit.may_operate)
-            button.props["aria-label"] = f"Remove the pin of {name}"  # not by props(): it would parse a foreign name
+            # not by props(): it would parse a foreign name
+            button.props["aria-label"] = f"Remove the pin of {name}{_everywhere(pin)}"
 
     def _ask(self, pin: dict[str, Any]) -> None:
         self._chosen = pin
-        self._words.set_text(f"{_name(pin)} = {pin['value']}: the law takes it over again, or its original returns.")
+        self._words.set_text(_removal(pin))
         self._dialog.open()
 
-    async def _remove(self) -> str:
+    async def _remove(self) -> Done:
         if self._chosen is None:
             raise NotDone("choose a pin first")
         pin = self._chosen
@@ -80,7 +82,19 @@ class Pins:
         query = "" if pin["column_family"] is None else f"?column_family={quote(pin['column_family'], safe='')}"
         answer = await self._visit.actions.do("DELETE", f"{place}/overrides/{quote(pin['option'], safe='')}{query}")
         self._room.ask_again()
-        return f"The pin of {_name(pin)} is removed. {answer['warning'] or ''}"
+        return done(f"The pin of {_name(pin)} is removed{_everywhere(pin)}.", answer["warning"])
+
+
+def _removal(pin: dict[str, Any]) -> str:
+    """Say what the removal of a pin does, and that it is not about this database alone if it is not."""
+    what = f"{_name(pin)} = {option_value(pin['option'], pin['value'])}"
+    if pin["target"]:
+        return f"{what}: the law takes it over again, or its original returns."
+    return f"{what}, on ALL databases: on each, the law takes it over again, or its original returns."
+
+
+def _everywhere(pin: dict[str, Any]) -> str:
+    return "" if pin["target"] else " on ALL databases"
 
 
 def _name(pin: dict[str, Any]) -> str:

@@ -6,14 +6,14 @@ from nicegui import ui
 
 from adocd.api.remedy import undo
 from adocd.api.repeats import in_rows
-from adocd.api.restored import not_back
 from adocd.api.web.page.actions.dialogs import act, confirmed
 from adocd.api.web.page.actions.pin import PinDialog
 from adocd.api.web.page.actions.policy import PolicyDialog
 from adocd.api.web.page.charts import span
 from adocd.api.web.page.charts.panel import Panel
 from adocd.api.web.page.model import decisions, history, settings
-from adocd.api.web.page.model.state import state_of
+from adocd.api.web.page.model.done import Done, done, restored
+from adocd.api.web.page.model.state import Lately, state_of
 from adocd.api.web.page.model.units import text
 from adocd.api.web.page.views import parts, why
 from adocd.api.web.page.views.pins import Pins
@@ -79,7 +79,7 @@ class TargetPage:
         restore = confirmed(
             "restore", "Restore the originals?",
             "Every option of this database goes back to what its owner set, and adocd changes nothing new until "
-            "you resume. During a stall, the restore waits for the stall to end.",
+            "you resume or set a policy. During a stall, the restore waits for the stall to end.",
             "Restore originals", self._do_restore, danger=True, here=lambda: self._changed_here("These go back"),
         )  # fmt: skip
         reset = confirmed(
@@ -100,30 +100,28 @@ class TargetPage:
     def _changed_here(self, what: str) -> str:
         return "" if self._room.detail is None else settings.changed_in_words(self._room.detail, what)
 
-    async def _do_pause(self, reason: str) -> str:
+    async def _do_pause(self, reason: str) -> Done:
         answer = await self._visit.actions.do("POST", f"{self._room.path}/pause", {"reason": reason})
         self._room.ask_again()
-        return f"Paused. {answer['warning'] or ''}"
+        return done("Paused.", answer["warning"])
 
-    async def _do_resume(self, reason: str) -> str:
+    async def _do_resume(self, reason: str) -> Done:
         del reason
         answer = await self._visit.actions.do("POST", f"{self._room.path}/resume")
         self._room.ask_again()
-        return f"Resumed. {answer['warning'] or ''}"
+        return done("Resumed.", answer["warning"])
 
-    async def _do_restore(self, reason: str) -> str:
+    async def _do_restore(self, reason: str) -> Done:
         del reason
         answer = await self._visit.actions.do("POST", f"{self._room.path}/restore")
         self._room.ask_again()
-        if left := "; ".join(not_back(answer).values()):
-            return f"It is paused, but not all is restored: {left}. {answer['warning'] or ''}"
-        return f"The originals are being restored; it is paused. {answer['warning'] or ''}"
+        return restored(answer)
 
-    async def _do_reset(self, reason: str) -> str:
+    async def _do_reset(self, reason: str) -> Done:
         del reason
         policy = await self._visit.actions.do("DELETE", f"{self._room.path}/policy")
         self._room.ask_again()
-        return f"The policy is now {policy['controller']}."
+        return done(f"The policy is now {policy['controller']}.")
 
     async def _refresh(self) -> None:
         room, feed = self._room, self._visit.feed
@@ -144,7 +142,7 @@ class TargetPage:
         rows = in_rows(room.decisions or filter(None, [detail["last_decision"]]))
         newest = next((row for row in reversed(rows) if row.record["settings"]), rows[-1] if rows else None)
         last = None if newest is None else decisions.told(newest, history.measured(room.points), now)
-        state = state_of(detail, history.lately(room.points), room.read_unix_s)
+        state = state_of(detail, Lately.of(history.lately(room.points)), room.read_unix_s)
         self._visit.name(f"{state.sign} {state.word}: {detail['path']} - adocd")
         self._head.show(f"<h1>{text(detail['path'])}</h1>{parts.facts(detail)}")
         self._state.show(parts.state_card(state))
@@ -154,7 +152,7 @@ class TargetPage:
         self._pause.set_visibility(not detail["paused"])
         self._resume.set_visibility(bool(detail["paused"]))
         self._changed.show(parts.changed_table(detail))
-        self._audit.show(parts.audit(room.operations))
+        self._audit.show(parts.audit(room.operations, more=room.has_older_operations))
         self._findings.show(parts.findings(room.findings, detail))
         self._why.show(why.diagnosis(room.diagnosis, undo(room.verdict, detail)))
         self._pins.refresh()
@@ -169,7 +167,8 @@ class TargetPage:
         self._told_version = version
         rows, spans = in_rows(self._room.decisions), history.measured(self._room.points)
         tolds = [decisions.told(row, spans, now_unix_s) for row in reversed(rows[-_SHOWN_DECISIONS:])]
-        self._decisions.show(parts.decision_list(tolds, sum(row.times for row in rows[:-_SHOWN_DECISIONS])))
+        older = sum(row.times for row in rows[:-_SHOWN_DECISIONS])
+        self._decisions.show(parts.decision_list(tolds, older, self._room.unread_decisions))
 
 
 def _section(title: str) -> ui.element:
