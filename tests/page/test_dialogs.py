@@ -9,7 +9,7 @@ from nicegui.client import Client
 from adocd.api.web.page.actions.ask import NotDone
 from adocd.api.web.page.actions.dialogs import Dialog, say
 from adocd.api.web.page.actions.pin import PinDialog
-from adocd.api.web.page.model.done import Done, done
+from adocd.api.web.page.model.done import ActionDone, done
 from adocd.api.web.page.room import Room
 from tests.page.laid_out import Asked, button, click, laid_out, said, visit
 from tests.page.points import target
@@ -22,7 +22,7 @@ class Doing:
         self.times = 0
         self.fails = False
 
-    async def __call__(self) -> Done:
+    async def __call__(self) -> ActionDone:
         """Take a moment."""
         self.times += 1
         await asyncio.sleep(0)

@@ -9,7 +9,7 @@ from nicegui.client import Client
 from adocd.api.web.page.feed import Glance
 from adocd.api.web.page.model.state import State, state_of
 from adocd.api.web.page.views import listing
-from adocd.api.web.page.views.listing import Listing, Rows
+from adocd.api.web.page.views.listing import Rows, TargetListing
 from tests.page.laid_out import laid_out
 from tests.page.points import stall, target
 
@@ -31,8 +31,8 @@ class Feed:
         return Glance()
 
 
-def listing_of(feed: Any) -> Listing:
-    return Listing(feed)
+def listing_of(feed: Any) -> TargetListing:
+    return TargetListing(feed)
 
 
 def test_all_pages_of_a_tick_share_one_list() -> None:

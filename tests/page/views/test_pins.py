@@ -6,7 +6,7 @@ from typing import Any
 
 from nicegui.client import Client
 
-from adocd.api.web.page.model.done import Done
+from adocd.api.web.page.model.done import ActionDone
 from adocd.api.web.page.room import Room
 from adocd.api.web.page.views.pins import Pins
 from tests.page.laid_out import Asked, button, html, laid_out, visit
@@ -59,7 +59,9 @@ def test_that_a_removal_would_not_survive_a_restart_is_said() -> None:
         asked = Asked({"removed": True, "warning": "it would be lost"})
         pins, _ = shown(client, pin(), asked=asked)
         pins._ask(pin())
-        assert await pins._remove() == Done("The pin of write_buffer_size is removed. it would be lost", stays=True)
+        assert await pins._remove() == ActionDone(
+            "The pin of write_buffer_size is removed. it would be lost", stays=True
+        )
         assert asked.paths == ["DELETE /v1/targets/t1/overrides/write_buffer_size"]
 
     laid_out(body)
@@ -76,7 +78,7 @@ def test_that_a_pin_of_all_databases_is_removed_from_all_is_said_before_and_afte
         assert "ALL" not in pins._words.text
         pins._ask(everywhere)
         assert pins._words.text.startswith("write_buffer_size = 1 MiB, on ALL databases:")
-        assert await pins._remove() == Done("The pin of write_buffer_size is removed on ALL databases.")
+        assert await pins._remove() == ActionDone("The pin of write_buffer_size is removed on ALL databases.")
         assert asked.paths == ["DELETE /v1/overrides/write_buffer_size"]
 
     laid_out(body)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from adocd.api.web.page.model.done import Done
+from adocd.api.web.page.model.done import ActionDone
 from adocd.api.web.page.room import Room
 from adocd.api.web.page.views.overview import Overview
 from adocd.api.web.page.views.target import TargetPage
@@ -24,7 +24,7 @@ def answer(**members: Any) -> dict[str, Any]:
     return {"restored": {"t1": DONE}, "unlike": {"t1": []}, "failed": {}, "warning": None} | members
 
 
-def said(restored: dict[str, Any]) -> Done:
+def said(restored: dict[str, Any]) -> ActionDone:
     async def nothing(path: str) -> tuple[int, bytes]:
         return 404, b"{}"
 
@@ -33,7 +33,7 @@ def said(restored: dict[str, Any]) -> Done:
     return asyncio.run(page._do_restore(""))
 
 
-def said_of_all(restored: dict[str, Any], *listed: dict[str, Any]) -> Done:
+def said_of_all(restored: dict[str, Any], *listed: dict[str, Any]) -> ActionDone:
     visited, listing = visit(Asked(restored), {each["id"]: each for each in listed}), None
     return asyncio.run(Overview(visited, listing)._restore(""))  # type: ignore[arg-type]
 
@@ -70,7 +70,7 @@ def test_a_restore_of_all_says_where_it_did_not_do_it() -> None:
     assert "good" not in told.words
     assert told.words.endswith(" lost")
     assert told.stays
-    assert said_of_all(answer()) == Done("The originals of 1 database are being restored.")
+    assert said_of_all(answer()) == ActionDone("The originals of 1 database are being restored.")
 
 
 def test_a_database_that_has_nothing_to_restore_is_not_counted() -> None:

@@ -23,7 +23,7 @@ from adocd.api.web import page
 from adocd.api.web.page import messages, places, session
 from adocd.api.web.page.feed import PageFeed
 from adocd.api.web.page.session import Sessions
-from adocd.api.web.page.views.listing import Listing
+from adocd.api.web.page.views.listing import TargetListing
 from adocd.api.web.page.views.overview import Overview
 from adocd.api.web.page.views.shell import Visit
 from adocd.api.web.page.views.target import TargetPage
@@ -87,7 +87,7 @@ def _pages(feed: PageFeed, upstream: Upstream, sessions: Sessions) -> None:
     )
     ui.add_head_html(f"<style>{style}</style><script>{scripts}</script>", shared=True)
     ui.add_body_html('<div id="lost" role="alert" hidden></div>', shared=True)
-    listing = Listing(feed)
+    listing = TargetListing(feed)
 
     @ui.page("/", title="adocd")
     async def overview(request: Request) -> None:

@@ -6,11 +6,11 @@ from typing import Any
 from nicegui import ui
 
 from adocd.api.web.page.actions.ask import NotDone
-from adocd.api.web.page.model.done import Done
+from adocd.api.web.page.model.done import ActionDone
 from adocd.api.web.page.model.settings import InputNotUnderstood
 
 #: Does the confirmed action, given the typed reason; returns what was done.
-Do = Callable[[str], Awaitable[Done]]
+Do = Callable[[str], Awaitable[ActionDone]]
 
 
 #: How long a notification stays: long enough to read two lines at night. 0 is until it is closed.
@@ -28,7 +28,7 @@ class Dialog:
         self._problem: ui.label | None = None
         self._confirm: ui.button | None = None
 
-    def buttons(self, confirm: str, do: Callable[[], Awaitable[Done]], *, danger: bool = False) -> None:
+    def buttons(self, confirm: str, do: Callable[[], Awaitable[ActionDone]], *, danger: bool = False) -> None:
         """Add the buttons; `do` returns what was done, or raises NotDone or InputNotUnderstood."""
         with self.body:
             self._problem = ui.label("").classes("problem").props("role=alert")
@@ -41,7 +41,7 @@ class Dialog:
             if not button.enabled:  # the second click of a double click, heard before the first disabled the button
                 return
             button.disable()
-            done: Done | None = None
+            done: ActionDone | None = None
             try:
                 done = await do()
             except (NotDone, InputNotUnderstood) as error:
@@ -109,7 +109,7 @@ def act(words: str, look: str, on_click: Callable[[], Any], *, enabled: bool) ->
     return button
 
 
-def say(done: Done) -> None:
+def say(done: ActionDone) -> None:
     """Show a notification about what was done, in a corner: the next dialog may open at once, in the middle."""
     timeout_ms = _STAYS_MS if done.stays else _TOAST_MS
     ui.notify(

@@ -7,7 +7,7 @@ from nicegui import ui
 from adocd.api.web.page.actions.ask import Actions
 from adocd.api.web.page.actions.dialogs import Dialog
 from adocd.api.web.page.model import settings
-from adocd.api.web.page.model.done import Done, done
+from adocd.api.web.page.model.done import ActionDone, done
 from adocd.api.web.page.model.settings import InputNotUnderstood
 from adocd.api.web.page.model.units import text
 from adocd.api.web.page.room import Room
@@ -66,7 +66,7 @@ class PinDialog:
         is_one = settings.of_a_column_family(option) and self._family.value != _ALL
         return str(self._family.value) if is_one else None
 
-    async def _pin(self) -> Done:
+    async def _pin(self) -> ActionDone:
         option, value = self._option.value, (self._value.value or "").strip()
         if option is None or not value:
             raise InputNotUnderstood("choose an option and enter its value")

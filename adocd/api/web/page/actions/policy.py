@@ -8,7 +8,7 @@ from nicegui import ui
 from adocd.api.web.page.actions.ask import Actions, NotDone
 from adocd.api.web.page.actions.dialogs import Dialog
 from adocd.api.web.page.model import settings
-from adocd.api.web.page.model.done import Done, done
+from adocd.api.web.page.model.done import ActionDone, done
 from adocd.api.web.page.model.settings import InputNotUnderstood, ParameterField
 from adocd.api.web.page.model.units import text
 from adocd.api.web.page.room import Room
@@ -123,7 +123,7 @@ class PolicyDialog:
         self._difference.set_text("\n".join(settings.difference_in_words(difference)))
         self._difference.set_visibility(True)
 
-    async def _set(self) -> Done:
+    async def _set(self) -> ActionDone:
         asked, seen = self._asked(), self._paused
         self._tell_pause()
         if self._paused and self._paused != seen:

@@ -8,19 +8,19 @@ from adocd.api.restored import not_back
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class ActionDone:
     """What was done, in words. `stays`: until somebody closes it, because not all is well."""
 
     words: str
     stays: bool = False
 
 
-def done(words: str, warning: str | None = None, *, stays: bool = False) -> Done:
+def done(words: str, warning: str | None = None, *, stays: bool = False) -> ActionDone:
     """Say what was done; `warning` is REST's, why it would not survive a restart of the daemon."""
-    return Done(" ".join(filter(None, [words, warning])), stays or bool(warning))
+    return ActionDone(" ".join(filter(None, [words, warning])), stays or bool(warning))
 
 
-def restored(answer: Mapping[str, Any]) -> Done:
+def restored(answer: Mapping[str, Any]) -> ActionDone:
     """Say what the restore of one database has done; `answer` is REST's."""
     warning = answer["warning"]
     if left := "; ".join(not_back(answer).values()):
@@ -29,7 +29,7 @@ def restored(answer: Mapping[str, Any]) -> Done:
     return done(f"{begun}; it is paused.", warning)
 
 
-def all_restored(answer: Mapping[str, Any], name_of: Callable[[str], str]) -> Done:
+def all_restored(answer: Mapping[str, Any], name_of: Callable[[str], str]) -> ActionDone:
     """Say what the restore of all databases has done; `name_of` names a database, or a socket, by its id."""
     left = "".join(f" {name_of(target)}: {why}." for target, why in not_back(answer).items())
     words = f"{_begun_in_words(_begun(answer))}{left and f' Not all is restored:{left}'}"

@@ -27,7 +27,7 @@ class Listed:
     more: int
 
 
-class Listing:
+class TargetListing:
     """The list as of the feed's last tick; all pages share one."""
 
     def __init__(self, feed: PageFeed) -> None:

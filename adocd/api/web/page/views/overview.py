@@ -3,10 +3,10 @@
 from nicegui import ui
 
 from adocd.api.web.page.actions.dialogs import act, confirmed
-from adocd.api.web.page.model.done import Done, all_restored, done
+from adocd.api.web.page.model.done import ActionDone, all_restored, done
 from adocd.api.web.page.model.units import text
 from adocd.api.web.page.views import parts
-from adocd.api.web.page.views.listing import Listing, Rows
+from adocd.api.web.page.views.listing import Rows, TargetListing
 from adocd.api.web.page.views.shell import Text, Visit, frame
 
 _EMPTY = (
@@ -18,7 +18,7 @@ _EMPTY = (
 class Overview:
     """One browser's view of all targets."""
 
-    def __init__(self, visit: Visit, listing: Listing) -> None:
+    def __init__(self, visit: Visit, listing: TargetListing) -> None:
         self._visit = visit
         self._listing = listing
 
@@ -57,16 +57,16 @@ class Overview:
         act("Resume all", "resume", resume, enabled=can)
         act("Restore all", "restore", restore, enabled=can)
 
-    async def _pause(self, reason: str) -> Done:
+    async def _pause(self, reason: str) -> ActionDone:
         answer = await self._visit.actions.do("POST", "/v1/pause", {"reason": reason})
         return done("All tuners are paused.", answer["warning"])
 
-    async def _resume(self, reason: str) -> Done:
+    async def _resume(self, reason: str) -> ActionDone:
         del reason
         answer = await self._visit.actions.do("POST", "/v1/resume")
         return done("All tuners are resumed.", answer["warning"])
 
-    async def _restore(self, reason: str) -> Done:
+    async def _restore(self, reason: str) -> ActionDone:
         del reason
         answer = await self._visit.actions.do("POST", "/v1/restore")
         return all_restored(answer, self._name_of)

@@ -8,7 +8,7 @@ from nicegui import ui
 
 from adocd.api.web.page.actions.ask import NotDone
 from adocd.api.web.page.actions.dialogs import Dialog, act
-from adocd.api.web.page.model.done import Done, done
+from adocd.api.web.page.model.done import ActionDone, done
 from adocd.api.web.page.model.units import text
 from adocd.api.web.page.room import Room
 from adocd.api.web.page.views.shell import Visit
@@ -74,7 +74,7 @@ class Pins:
         self._words.set_text(_removal(pin))
         self._dialog.open()
 
-    async def _remove(self) -> Done:
+    async def _remove(self) -> ActionDone:
         if self._chosen is None:
             raise NotDone("choose a pin first")
         pin = self._chosen

@@ -12,7 +12,7 @@ from adocd.api.web.page.actions.policy import PolicyDialog
 from adocd.api.web.page.charts import span
 from adocd.api.web.page.charts.panel import Panel
 from adocd.api.web.page.model import decisions, history, settings
-from adocd.api.web.page.model.done import Done, done, restored
+from adocd.api.web.page.model.done import ActionDone, done, restored
 from adocd.api.web.page.model.state import Lately, state_of
 from adocd.api.web.page.model.units import text
 from adocd.api.web.page.views import parts, why
@@ -100,24 +100,24 @@ class TargetPage:
     def _changed_here(self, what: str) -> str:
         return "" if self._room.detail is None else settings.changed_in_words(self._room.detail, what)
 
-    async def _do_pause(self, reason: str) -> Done:
+    async def _do_pause(self, reason: str) -> ActionDone:
         answer = await self._visit.actions.do("POST", f"{self._room.path}/pause", {"reason": reason})
         self._room.ask_again()
         return done("Paused.", answer["warning"])
 
-    async def _do_resume(self, reason: str) -> Done:
+    async def _do_resume(self, reason: str) -> ActionDone:
         del reason
         answer = await self._visit.actions.do("POST", f"{self._room.path}/resume")
         self._room.ask_again()
         return done("Resumed.", answer["warning"])
 
-    async def _do_restore(self, reason: str) -> Done:
+    async def _do_restore(self, reason: str) -> ActionDone:
         del reason
         answer = await self._visit.actions.do("POST", f"{self._room.path}/restore")
         self._room.ask_again()
         return restored(answer)
 
-    async def _do_reset(self, reason: str) -> Done:
+    async def _do_reset(self, reason: str) -> ActionDone:
         del reason
         policy = await self._visit.actions.do("DELETE", f"{self._room.path}/policy")
         self._room.ask_again()
