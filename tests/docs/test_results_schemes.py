@@ -99,12 +99,13 @@ def test_what_a_faster_device_shows() -> None:
     assert f"`tide` did {fewer} times as much over run, restore and drain, and {ratio(ran, 'tide', 'silk-o')}" in WORDS
     stops = [longest_stop_s(FASTER, scheme) for scheme in ("tide", "silk-o")]
     assert f"for up to {stops[0]:.0f} s at once, under these settings for up to {stops[1]:.0f} s" in WORDS
-    assert f"they did more: `tide` did {fewer} times as much, and once stopped writes for {stops[0]:.0f} s" in README
     held = stops_of_level_0_s("tide", FASTER)
-    assert all(held), "in all five"
+    assert {len(each) for each in held} == {2, 3}
     assert all(max(sample.l0_files for sample in run.samples) == 200 for run in runs("tide", FASTER))
     all_held = [each for of_run in held for each in of_run]
-    assert f"by then the merge needed another {min(all_held):.0f} to {max(all_held):.0f} s" in WORDS
+    times = f"{min(all_held):.0f} to {max(all_held):.0f} s"
+    assert f"by then the merge needed another {times}" in WORDS
+    assert f"`tide` did {fewer} times as many writes, and stopped them two or three times a run, for {times}." in README
     (once,) = [each for of_run in stops_of_level_0_s("tide", BLOCK) for each in of_run]
     assert f"At 13 MB/s that happened once in the five runs, for {once:.0f} s." in WORDS
     written = [
@@ -168,7 +169,7 @@ def test_adoc_and_its_halves() -> None:
     (faster,) = summarised(FASTER)
     assert [difference(faster, ran, *of) for of in (("adoc", "silk-o"), ("auto-tuned", "default"))] == ["less"] * 2
     both = f"{ratio(ran, 'adoc', 'silk-o')} and {median_ratio(faster, ran, 'adoc', 'silk-o')}"
-    assert f"it did {both} times as much, against SILK-O's settings without SILK" in WORDS
+    assert f"while it ran it did {both} times as much, against SILK-O's settings without SILK" in WORDS
     assert f"it did {median_ratio(faster, ran, 'auto-tuned', 'default')} times as much." in WORDS
     moved = [
         [100 * figures(run).acted.away_share("background_jobs") for run in runs("adoc", each)]

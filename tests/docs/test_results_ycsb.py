@@ -164,7 +164,8 @@ def test_what_the_adoc_papers_schemes_show() -> None:
 
     assert all_of("throughput_per_s", "adoc", "auto-tuned") == ["more", "not shown", "more"]
     a, _, f = (median_ratio(block, "throughput_per_s", "adoc", "auto-tuned") for block in blocks.values())
-    assert f"`adoc` did {a} and {f} times as much as the auto-tuned limiter in A and F" in WORDS
+    assert f"There `adoc` did {a} and {f} times as much as the auto-tuned limiter while it ran" in WORDS
+    assert all_of("with_drain_per_s", "adoc", "auto-tuned") == ["more", "less", "more"]
     assert all_of("peak_memory_bytes", "adoc", "silk-o") == ["less"] * 3
     memory = [median_ratio(block, "peak_memory_bytes", "adoc", "silk-o") for block in blocks.values()]
     assert f"It took {memory[0]}, {memory[1]} and {memory[2]} times the memory of SILK-O's settings" in WORDS
