@@ -15,7 +15,7 @@ from adocd.daemon.book import overrides
 from adocd.daemon.book.journal.records import Override
 from adocd.daemon.book.kept import KeptTarget
 from adocd.daemon.control.target_loop import TargetLoop
-from adocd.daemon.fleet.operators import Operators, OverrideRequest, PinState, of_family
+from adocd.daemon.fleet.operators import Operators, OverrideRequest, PinState, family_in_words
 from adocd.daemon.fleet.quantities import Seconds, or_text
 from adocd.model.nearest import instead
 
@@ -146,7 +146,7 @@ def _overrides(app: FastAPI, find: Find, find_kept: FindKept, operators: Operato
 
     def unpin(place: TargetLoop | KeptTarget | None, option: str, column_family: str | None, who: str) -> RemovedView:
         if not operators.unpin(place, option, column_family, who):
-            of, id_ = of_family(column_family), None if place is None else place.id
+            of, id_ = family_in_words(column_family), None if place is None else place.id
             own = [pin.override for pin in pins_of(place) if pin.override.target == id_]
             where = "for all targets" if place is None else f"on {place.path}"
             raise ProblemError(404, f"{option}{of} is not pinned {where}{_pinned_instead(option, own)}")

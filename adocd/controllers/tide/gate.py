@@ -44,7 +44,7 @@ class Level0Gate:
             owners_value(knob, sample, cf.name) or 0
             for knob in (Knob.LEVEL0_TRIGGER, Knob.LEVEL0_SLOWDOWN, Knob.LEVEL0_STOP, Knob.LEVEL_BASE_SIZE)
         )
-        return cls(trigger, OUT_OF_THE_WAY if slowdown < 0 else slowdown, stop, base, stop)
+        return cls(trigger, _slowdown(slowdown), stop, base, stop)
 
     @classmethod
     def in_flood(cls, cf: ColumnFamilySample, sample: Sample, bound: Bound, *, is_read: bool) -> Self:
@@ -187,13 +187,18 @@ class _Pins:
         return bound if self.stop is None else bound.within(self.stop)
 
 
+def _slowdown(files: int) -> int:
+    """Read a slowdown trigger: one below 0 is switched off, so it is out of the way."""
+    return OUT_OF_THE_WAY if files < 0 else files
+
+
 def _pins(cf: ColumnFamilySample, sample: Sample) -> _Pins | None:
     """Return what is pinned, as it is in force; None if nothing is."""
     found = [value_now(knob, sample, cf.name) if is_pinned(knob, cf, sample) else None for knob in _LIMITS]
     if found == [None] * len(_LIMITS):
         return None
     trigger, slowdown, stop = found
-    return _Pins(trigger, OUT_OF_THE_WAY if slowdown is not None and slowdown < 0 else slowdown, stop)
+    return _Pins(trigger, None if slowdown is None else _slowdown(slowdown), stop)
 
 
 def ebbing(cf: ColumnFamilySample, sample: Sample, *, is_merging: bool, is_constant: bool) -> Iterator[Setting]:

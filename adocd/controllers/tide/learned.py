@@ -169,7 +169,7 @@ class Learned:
         self.free_bytes: int | None = None
         self._kept = KeptShare()
         #: Whether values go to blob files.
-        self.has_blobs = False
+        self._has_blobs = False
         #: Bytes and seconds since a compaction's bytes were counted last; and whether that takes long.
         self._uncounted_bytes = self._uncounted_s = 0.0
         self._counts_rarely = False
@@ -193,7 +193,7 @@ class Learned:
 
         There flushes write the values, too, and only what is merged is less.
         """
-        return 1.0 if self.has_blobs or self._kept.share > NEARLY_ALL else self._kept.share
+        return 1.0 if self._has_blobs or self._kept.share > NEARLY_ALL else self._kept.share
 
     def interrupted(self) -> None:
         """Begin anew what must not span a pause."""
@@ -203,7 +203,7 @@ class Learned:
         """Take in a sample; `is_limited`: a rate limit of the law's may be why no more is written."""
         seconds = sample.interval_s
         families = (sample.options.column_families.get(cf.name, {}) for cf in sample.column_families)
-        self.has_blobs = any(options.get(_BLOB_FILES) == "true" for options in families)
+        self._has_blobs = any(options.get(_BLOB_FILES) == "true" for options in families)
         self._kept.observe(sample)
         self._unread_s += seconds
         if sample.surroundings is not None and sample.surroundings.free_bytes is not None:
@@ -229,7 +229,7 @@ class Learned:
         flushed, merged = sample.flush_written_bytes_per_s, sample.compaction_written_bytes_per_s
         if flushed is None or merged is None:
             return
-        if self.has_blobs:
+        if self._has_blobs:
             flushed = max(flushed, self.writes)  # what clients write, for want of what goes to blob files
         self._uncounted_bytes += (flushed + merged) * sample.interval_s
         merging = self._merging.add(sample.compaction_read_bytes_per_s or 0.0, sample.interval_s)

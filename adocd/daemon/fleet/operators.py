@@ -158,7 +158,7 @@ class Operators:
         """Remove an override, also of a closed database; returns whether there was one."""
         was_pinned = self._book.unpin(None if place is None else place.id, option, column_family)
         if was_pinned:
-            self._note("unpin", place, who, f"{who} removed the pin of {option}{of_family(column_family)}")
+            self._note("unpin", place, who, f"{who} removed the pin of {option}{family_in_words(column_family)}")
         return was_pinned
 
     # -- pauses and restores
@@ -301,9 +301,9 @@ def _pinned_in_words(asked: OverrideRequest) -> str:
     how_long = "until it is removed" if asked.for_s is None else f"for {duration(asked.for_s)}"
     why = f": {asked.reason}" if asked.reason else ""
     value = pinned(asked.option, asked.value)
-    return f"{asked.who} pinned {asked.option}{of_family(asked.column_family)} to {value} {how_long}{why}"
+    return f"{asked.who} pinned {asked.option}{family_in_words(asked.column_family)} to {value} {how_long}{why}"
 
 
-def of_family(column_family: str | None) -> str:
+def family_in_words(column_family: str | None) -> str:
     """Name the column family of a pin, if it is of one alone."""
     return "" if column_family is None else f" of column family {column_family}"

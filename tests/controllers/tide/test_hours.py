@@ -7,7 +7,7 @@ from dataclasses import replace
 from adocd.model.knob import MIB, Knob
 from adocd.model.snapshot import Event
 from tests.controllers.tide.families import scene_of
-from tests.controllers.tide.test_law import GIB, READ, Scene, flood
+from tests.controllers.tide.test_law import GIB, READ, Scene, flood, overwhelm
 from tests.controllers.tide.test_shared_disks import AROUND
 
 HELD = {
@@ -20,19 +20,12 @@ def owners(scene: Scene) -> dict[str, str]:
     return {name: scene.plant.now(name) for name in HELD}
 
 
-def overwhelmed(scene: Scene, waited: float) -> None:
-    """Let a load begin that never ends."""
-    scene.writes(20)
-    scene.plant.immutable_memtables = 2
-    scene.plant.members["waited_fraction"] = waited
-
-
 def test_an_outage_is_left_to_the_owners_options_only_until_it_has_cost_as_much() -> None:
     """0.1 of 100 MB/s cost 1.07 s for each GiB; 0.9 of 20 MB/s cost 48 s, which shows once a flood's 40 s are over."""
     scene = Scene()
     assert [flood(scene, 0.1) for _ in range(2)] == [(None, True), (None, True)]
     assert scene.law.declined is not None
-    overwhelmed(scene, 0.9)
+    overwhelm(scene, 0.9, mb_per_s=20)
     assert not scene.step(30)[1], "it is the trial"
     rule, found = scene.step(30)
     assert (rule, Knob.LEVEL0_TRIGGER in found) == ("tide.flood", True)
@@ -43,8 +36,7 @@ def test_a_trial_in_which_nothing_can_be_written_ends_too() -> None:
     scene = Scene()
     for _ in range(2):
         flood(scene, 0.1)
-    overwhelmed(scene, 1.0)
-    scene.writes(0)
+    overwhelm(scene, 1.0, mb_per_s=0)
     assert scene.step(60)[0] == "tide.flood"
 
 
@@ -52,7 +44,7 @@ def test_a_trial_that_costs_less_goes_on() -> None:
     scene = Scene()
     for _ in range(2):
         flood(scene, 0.5)
-    overwhelmed(scene, 0.05)
+    overwhelm(scene, 0.05, mb_per_s=20)
     assert not scene.step(600)[1]
     assert scene.law.declined is not None
 

@@ -299,17 +299,27 @@ def test_it_leaves_other_styles_alone() -> None:
     assert scene.flooded()[1] == {}
 
 
-def flood(scene: Scene, waited: float) -> tuple[str | None, bool]:
-    """Let a flood of 40 s come and go; return what the law says of itself before it, and whether it acts in it."""
-    said = scene.law.declined
-    scene.writes(100)
+def overwhelm(scene: Scene, waited: float, mb_per_s: float = 100) -> None:
+    """Let clients write more than the database takes: a share of the time they wait."""
+    scene.writes(mb_per_s)
     scene.plant.immutable_memtables = 2
     scene.plant.members["waited_fraction"] = waited
-    acted = bool(scene.step(40)[1])
+
+
+def relieve(scene: Scene) -> None:
+    """Let clients write little, and level 0 be merged."""
     scene.plant.immutable_memtables = 0
     scene.plant.members["waited_fraction"] = 0.0
     scene.level0(0)
     scene.writes(1)
+
+
+def flood(scene: Scene, waited: float) -> tuple[str | None, bool]:
+    """Let a flood of 40 s come and go; return what the law says of itself before it, and whether it acts in it."""
+    said = scene.law.declined
+    overwhelm(scene, waited)
+    acted = bool(scene.step(40)[1])
+    relieve(scene)
     scene.step(60)
     return said, acted
 

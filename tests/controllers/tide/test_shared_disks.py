@@ -10,7 +10,7 @@ from adocd.model.knob import MIB, Knob
 from adocd.model.surroundings import Surroundings
 from tests.controllers.laws import MB, all_settings
 from tests.controllers.tide.families import scene_of
-from tests.controllers.tide.test_law import GIB, MEMTABLE, READ, Scene, flood
+from tests.controllers.tide.test_law import GIB, MEMTABLE, READ, Scene, flood, overwhelm, relieve
 
 WHOLE = Allowance(
     others=4,
@@ -176,14 +176,9 @@ def test_one_scarce_second_neither_touches_idle_column_families_nor_divides_the_
 def test_a_flood_that_ends_while_a_neighbour_wants_more_is_judged_as_the_laws() -> None:
     scene = shared(Scene(), WHOLE)
     assert flood(scene, 0.5) == (None, True)
-    scene.writes(100)
-    scene.plant.immutable_memtables = 2
-    scene.plant.members["waited_fraction"] = 0.5
+    overwhelm(scene, 0.5)
     scene.step(40)
-    scene.plant.immutable_memtables = 0
-    scene.plant.members["waited_fraction"] = 0.0
-    scene.level0(0)
-    scene.writes(1)
+    relieve(scene)
     shared(scene, replace(WHOLE, is_scarce=True)).step(30)
     assert scene.law.declined is None, "it still holds the gate, so what comes now is no trial"
     shared(scene, WHOLE).step(60)
