@@ -89,6 +89,10 @@ class Operators:
         except JournalError as error:
             raise CannotDo(f"the policy would be lost in a restart of the daemon: {error}") from None
         self._note("set-policy", loop, who, f"{who} set the policy to {in_words(policy)}")
+        await self.put_in_force(loop, policy, who, asked)
+
+    async def put_in_force(self, loop: TargetLoop, policy: Policy, who: str, asked: int) -> None:
+        """Let a loop follow a policy that is in the journal; a pause since it was asked for stays (see `set_policy`)."""
         await loop.set_policy(policy)
         if not self._book.pauses.entered_since(loop.id, asked):
             self._book.pauses.resume(loop.id, loop.path, who)

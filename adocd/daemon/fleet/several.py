@@ -73,7 +73,8 @@ class Several:
         # Before anything can hang or be killed: the policy is in the journal, so it will be in force.
         for loop in accepted:
             noted(self._fleet.audit, "set-policy", loop, who, f"{who} set the policy to {in_words(policy)}")
-        await asyncio.gather(*(self._set_and_resume(loop, policy, who, asked) for loop in accepted))
+        # At once: one that hangs must not keep the others paused.
+        await asyncio.gather(*(self._operators.put_in_force(loop, policy, who, asked) for loop in accepted))
         return DoneToSeveral(_paths(accepted), failed, _paths(closed))
 
     async def reset_policy(self, selector: Selector, who: str) -> DoneToSeveral:
@@ -90,12 +91,6 @@ class Several:
             if is_for_unknown_policy(self._book.pauses.of(loop.id)):
                 self._book.pauses.resume(loop.id, loop.path, who)
         return DoneToSeveral(_paths(meant), {}, _paths(closed))
-
-    async def _set_and_resume(self, loop: TargetLoop, policy: Policy, who: str, asked: int) -> None:
-        """One that hangs must not keep the others paused; who pauses it meanwhile is heard."""
-        await loop.set_policy(policy)
-        if not self._book.pauses.entered_since(loop.id, asked):
-            self._book.pauses.resume(loop.id, loop.path, who)
 
     def _meant(self, selector: Selector) -> tuple[list[TargetLoop], list[TargetLoop]]:
         """Return the open and the closed databases that match."""
