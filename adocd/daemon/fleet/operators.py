@@ -92,7 +92,7 @@ class Operators:
         await self.put_in_force(loop, policy, who, asked)
 
     async def put_in_force(self, loop: TargetLoop, policy: Policy, who: str, asked: int) -> None:
-        """Let a loop follow a policy that is in the journal; a pause since it was asked for stays (see `set_policy`)."""
+        """Let a loop follow a policy of the journal; a pause since it was asked for stays (see `set_policy`)."""
         await loop.set_policy(policy)
         if not self._book.pauses.entered_since(loop.id, asked):
             self._book.pauses.resume(loop.id, loop.path, who)
