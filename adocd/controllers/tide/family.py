@@ -5,6 +5,11 @@ from adocd.model.options import LEVEL_COMPACTION, UNIVERSAL_COMPACTION
 from adocd.model.sample import ColumnFamilySample, Sample
 from adocd.model.values import of_family
 
+#: Of the way from the soft limit of pending compaction bytes to the hard one, where RocksDB is near a stop.
+_NEAR_STOP = 0.75
+#: Where the owner has switched the hard one off, it is as many soft ones as by RocksDB's defaults.
+_HARD_OF_SOFT = 4
+
 
 def is_governed(cf: ColumnFamilySample, sample: Sample) -> bool:
     """Whether the law acts on it."""
@@ -17,10 +22,16 @@ def is_held(cf: ColumnFamilySample) -> bool:
     return cf.memtables_wait or any(cf.stall_counts.values())
 
 
-def is_behind(cf: ColumnFamilySample) -> bool:
-    """Whether RocksDB delays writes for its pending compactions."""
-    soft = cf.options.soft_pending_compaction_bytes_limit
-    return cf.options.compaction_holds_writes and 0 < soft <= cf.pending_compaction_bytes
+def pending_share(cf: ColumnFamilySample) -> float:
+    """Return the share of a rate that is left where RocksDB delays writes for pending compactions.
+
+    1 up to the soft limit, and 0 where RocksDB is near a stop (column_family.cc, RecalculateWriteStallConditions).
+    """
+    soft, hard = cf.options.soft_pending_compaction_bytes_limit, cf.options.hard_pending_compaction_bytes_limit
+    if not cf.options.compaction_holds_writes or not 0 < soft <= cf.pending_compaction_bytes:
+        return 1.0
+    way = _NEAR_STOP * ((hard or _HARD_OF_SOFT * soft) - soft)
+    return max(0.0, 1 - (cf.pending_compaction_bytes - soft) / max(1.0, way))
 
 
 def is_pinned(knob: Knob, cf: ColumnFamilySample, sample: Sample) -> bool:

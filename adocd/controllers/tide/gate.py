@@ -22,6 +22,26 @@ _LIMITS = (Knob.LEVEL0_TRIGGER, Knob.LEVEL0_SLOWDOWN, Knob.LEVEL0_STOP)
 _DEVICE_SHARE = 0.95
 #: At the bound itself, of the rate that lasts.
 _LEAST_SHARE = 1 / 4
+#: What the last share of the bound keeps free while a merge runs, in files: a flush that is on its way.
+_LAST_FILES = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """What comes into level 0 and what goes.
+
+    Attributes:
+        device: what flushes and compactions can count on, in bytes/s that clients write.
+        clients: what clients write at their peak, in bytes/s.
+        kept: what flushes write for each byte that clients write, at most 1.
+        merge_left_s: how long the merge out of level 0 will still run; None if none is known to.
+
+    """
+
+    device: float
+    clients: float
+    kept: float = 1.0
+    merge_left_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,20 +168,26 @@ class Level0Gate:
             base_bytes=max(self.base_bytes, now.max_bytes_for_level_base_bytes),
         )
 
-    def slope(self, cf: ColumnFamilySample, sample: Sample, device: float, clients: float) -> float | None:
+    def slope(self, cf: ColumnFamilySample, sample: Sample, flow: Flow) -> float | None:
         """Return what level 0 allows all writers, in bytes/s; None before the slope begins.
 
-        `device` is what flushes and compactions can count on, `clients` what clients do at their peak, both in bytes/s
-        that clients write. Who writes less than what lasts is not held back.
+        Who writes less than what lasts is not held back, unless the running merge needs longer than that allows.
         """
         if cf.l0_files < self.slowdown or not cf.level_bytes:
             return None
         above = base_level_bytes(cf, sample) / max(1, cf.level_bytes[0])
         lasting = max(self.slowdown + 1, int(self.bound * _LASTS))
         room = max(0.0, (lasting - self.trigger) / max(1, self.trigger))
-        lasts = _DEVICE_SHARE * device * room / (1 + above + room)
+        lasts = _DEVICE_SHARE * flow.device * room / (1 + above + room)
+        begins = max(flow.clients, lasts)
+        if flow.merge_left_s is not None:
+            # No file leaves level 0 before the merge has ended.
+            per_file = cf.level_bytes[0] / cf.l0_files / flow.kept / flow.merge_left_s
+            to_come = cf.l0_files + cf.immutable_memtables
+            fills = max(0.0, lasting - to_come) * per_file
+            last = max(0.0, self.bound - to_come - _LAST_FILES) * per_file
+            return min(begins, max(fills, min(last, _LEAST_SHARE * lasts)))
         if cf.l0_files <= lasting:
-            begins = max(clients, lasts)
             return begins + (lasts - begins) * (cf.l0_files - self.slowdown) / (lasting - self.slowdown)
         beyond = min(1.0, (cf.l0_files - lasting) / max(1, self.bound - lasting))
         return lasts * (1 - (1 - _LEAST_SHARE) * beyond)

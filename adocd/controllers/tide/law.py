@@ -54,16 +54,20 @@ the stop in force waits for the merge. The owner's slowdown and stop are never l
 off stays so. Where an operator has pinned one
 of level 0's limits below the gate, gate and base level are the owner's; a slowdown or stop that is pinned higher bounds
 the bound. Rates in bytes/s, n in files per bound, g the room above the gate in gates, c what clients do, at its peak,
-and at least r:
+and at least r; while a merge runs whose begin was told, s the seconds that it still needs, by what it has to write and
+what compactions write, and f the bytes of clients in a bound of files:
 
     lasting    r = 0.95 device / a x g / (1 + L1 / L0 + g)   level 0 grows by g while one gate is merged with level 1
     slope      R = c + (r - c) x (n - 0.6) / 0.35            up to n = 0.95
                R = r - 3/4 r x (n - 0.95) / 0.05             beyond that; never below 1 MiB/s, the guard's bound
+               R = f x (0.95 - n) / s                        while a merge runs, because no file leaves before its end:
+                                                             at most c, at least what fills the last 0.05, up to r / 4
 
 The device's rate is learned: it is the most that flushes and compactions were seen to write together, and it comes down
 within minutes while a compaction runs and less is written. So a device that slows down, or has lost its burst credits,
-makes the bound and the lasting rate smaller. Where more is pending than the soft limit, the rate is left to RocksDB,
-which delays writes for that; only a rate below the owner's is given back.
+makes the bound and the lasting rate smaller. Where more is pending than the soft limit, RocksDB delays writes for that,
+and lowers the rate at each flush until next to nothing is written. There the rate is the same, less a share that grows
+from the soft limit up to three quarters of the way to the hard one, where RocksDB is near a stop.
 
 Where anybody reads, level 0 keeps the owner's slowdown and stop, because a read looks into each file, and merges the
 owner's threads, because they take the device from reads. Then the files get larger, up to the memory budget, the gate
@@ -115,8 +119,8 @@ from adocd.controllers.admitted import FLOOR_BYTES_PER_S, HeldRate, owners_rate,
 from adocd.controllers.base import Controller, Needs, Parameters
 from adocd.controllers.settings import not_there_yet
 from adocd.controllers.tide.backlog import NO_BOUND, Debt, DiskFacts, Level0Bounds, Merges, is_raised, opened_for
-from adocd.controllers.tide.family import is_behind, is_governed, is_held, is_pinned
-from adocd.controllers.tide.gate import Level0Gate, ebbing
+from adocd.controllers.tide.family import is_governed, is_held, is_pinned, pending_share
+from adocd.controllers.tide.gate import Flow, Level0Gate, ebbing
 from adocd.controllers.tide.judged import JudgedFloods
 from adocd.controllers.tide.learned import Demand, KnownSizes, Learned
 from adocd.controllers.tide.limiter import COLLECTS, GIVES_BACK, LEAVES, LIMIT, Limiter
@@ -442,18 +446,9 @@ class Tide(Controller):
     # -- admission
 
     def _rates(self, sample: Sample) -> tuple[Setting, ...]:
-        """Hold the rate in a flood, and otherwise give the owner's back.
-
-        Where more is pending than the soft limit, RocksDB delays writes for that, and finds the rate by itself, as with
-        the owner's. Only a lower one, which the law has left, would be in its way.
-        """
-        if self._regime not in ADMITS or not self._is_needed:
-            return self._rate.settings(sample, None)
-        if not any(map(is_behind, sample.column_families)):
-            return self._rate.settings(sample, self._admitted(sample))
-        now, owners = value_now(Knob.DELAYED_WRITE_RATE, sample), owners_rate(sample)
-        is_lower = now is not None and owners is not None and now < owners
-        return self._rate.settings(sample, None) if is_lower else ()
+        """Hold the rate in a flood, and otherwise give the owner's back."""
+        is_held = self._regime in ADMITS and self._is_needed
+        return self._rate.settings(sample, self._admitted(sample) if is_held else None)
 
     def _admitted(self, sample: Sample) -> int | None:
         """Return the rate at which RocksDB delays writes, in bytes/s, set before it does; None for the owner's."""
@@ -461,12 +456,16 @@ class Tide(Controller):
         clients = self._learned.clients
         if clients is None or not flooded:
             return None
-        return max(FLOOR_BYTES_PER_S, int(min(self._allowed(cf, sample, clients) for cf in flooded)))
+        share = min(map(pending_share, sample.column_families))
+        return max(FLOOR_BYTES_PER_S, int(share * min(self._allowed(cf, sample, clients) for cf in flooded)))
 
     def _allowed(self, cf: ColumnFamilySample, sample: Sample, clients: float) -> float:
         """Return what this column family's level 0 allows all writers, in bytes/s."""
         device, kept = self._device(sample), self._learned.kept
-        slope = None if device is None else self._gate(cf, sample).slope(cf, sample, device / kept, clients)
+        slope = None
+        if device is not None:
+            flow = Flow(device / kept, clients, kept, self._merges.left_s(cf.name))
+            slope = self._gate(cf, sample).slope(cf, sample, flow)
         # Before the slope RocksDB delays only when the last memtable fills: then flushes say what lasts.
         before = max(clients / 2, (self._learned.flushes or 0.0) / kept or clients, owners_rate(sample) or 0)
         return before if slope is None else slope

@@ -81,20 +81,6 @@ def test_a_column_family_whose_owner_has_disabled_compaction_delays_nobody() -> 
     assert plant.values == plant.originals
 
 
-def test_a_rate_below_the_owners_is_given_back_when_rocksdb_delays_writes_for_pending_bytes() -> None:
-    scene = Scene(pay_back_s=20_000)
-    scene.writes(4)
-    scene.background(2, 4)
-    scene.flooded()
-    scene.level0(200, above=30 * MEMTABLE)
-    scene.step()
-    assert int(scene.plant.now("delayed_write_rate")) < 2 * MB
-    scene.plant.pending_bytes = SOFT
-    assert scene.step()[1][Knob.DELAYED_WRITE_RATE] == 16 * MIB
-    scene.plant.members["delayed_write_rate_bytes_per_s"] = MB
-    assert scene.step(10) == ("", {}), "what RocksDB makes of it is left to RocksDB"
-
-
 def test_a_flood_that_ends_while_much_is_pending_gives_the_rate_back() -> None:
     scene = Scene()
     scene.flooded()

@@ -151,17 +151,6 @@ def test_a_column_family_whose_owner_has_disabled_compaction_is_left_alone() -> 
     assert scene.step(60) == ("", {})
 
 
-def test_while_more_is_pending_than_the_soft_limit_the_rate_is_rocksdbs() -> None:
-    scene = Scene()
-    scene.flooded()
-    scene.level0(50)
-    scene.plant.pending_bytes = SOFT + GIB
-    scene.plant.members["delayed_write_rate_bytes_per_s"] = MB
-    assert Knob.DELAYED_WRITE_RATE not in scene.step(10)[1]
-    scene.plant.pending_bytes = SOFT - GIB
-    assert scene.step()[1][Knob.DELAYED_WRITE_RATE] > 16 * MIB, "below it, the law holds its rate again"
-
-
 def test_before_the_slope_nobody_is_held_below_the_owners_rate() -> None:
     """Four memtables make a delay possible that two had not, and in its first second the law knows of no peak yet."""
     scene = Scene()
