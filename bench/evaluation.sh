@@ -64,8 +64,13 @@ block reads-cap-210 5 --profile cap-210 --seconds 60 --scheme "$reads_schemes" -
 # tide-cap-210 at the other scale: a disk of 60 GB becomes one of 4.
 scaled tide-cap-13 16 7 --scheme "$flood_schemes" --profile cap-13 --workload fillrandom --seconds 60 --device-gb 4
 # Five minutes of random writes on the ADOC paper's HDD and SATA SSD (490 MB/s).
-scaled flood-cap-13 16 6 --scheme "$flood_schemes" --profile cap-13 --workload fillrandom --seconds 300
-scaled flood-cap-15 32 7 --scheme "$flood_schemes" --profile cap-15 --workload fillrandom --seconds 300
+scaled flood-cap-13 16 10 --scheme "$flood_schemes,silk-o" --profile cap-13 --workload fillrandom --seconds 300 \
+  --device-gb 7
+scaled flood-cap-15 32 10 --scheme "$flood_schemes,silk-o" --profile cap-15 --workload fillrandom --seconds 300 \
+  --device-gb 7
+# Ten minutes: the limits of pending bytes are reached, and level 1 is large.
+scaled long-cap-15 32 8 --scheme "$flood_schemes,silk-o" --profile cap-15 --workload fillrandom --seconds 600 \
+  --device-gb 9
 # The same with the settings of the paper's table 3 and ADOC's halves (figures 12, 13, 16, 20 and 21).
 adoc_schemes=default,default-again,default-with-adoc-memory,default-with-silk-p-memory,grid-best-within-memory,auto-tuned
 adoc_schemes+=,adoc,adoc-threads,adoc-batch,silk-d,silk-p,silk-o,default-with-tide-memory,tide

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from adocd.controllers.registry import PolicyError
+from adocd.controllers.tide.parameters import TideParameters
 from adocd.daemon.watch import decision_log
 from adocd.model.options import BYTES_PER_SYNC_OFF
 from adocd.model.policy import Policy
@@ -56,6 +57,34 @@ def test_adoc_writes_more_and_waits_less_than_left_alone(profile: str) -> None:
     assert adoc.writes > 1.2 * fixed.writes
     assert waited_s(adoc) < 0.95 * waited_s(fixed)
     assert {"adoc.level0", "adoc.memory"} <= {record.rule for record in adoc.decisions}
+
+
+@pytest.mark.parametrize("profile", ["cap-100", "cap-210"])
+def test_an_hours_flood_under_tide_writes_more_and_stops_less_than_under_adoc(profile: str) -> None:
+    tide, adoc = (run(setup(profile), policy, seconds=3600.0) for policy in (Policy("tide"), ADOC))
+    assert tide.writes > 1.05 * adoc.writes
+    assert tide.stopped_s < adoc.stopped_s / 4
+    assert {"tide.flood", "tide.brim"} <= {record.rule for record in tide.decisions}
+
+
+def test_in_an_hours_flood_tide_writes_more_where_level_0_may_hold_more() -> None:
+    """docs/tide.md has these figures."""
+    whole, half = (run(setup("cap-100"), Policy("tide", {"pay_back_s": s}), seconds=3600.0) for s in (600.0, 300.0))
+    assert [round(each.writes / 3600, -3) for each in (whole, half)] == [16_000, 12_000]
+    assert TideParameters().pay_back_s == 600
+
+
+@pytest.mark.parametrize("profile", ["cap-100", "cap-210", "cap-490"])
+def test_a_flood_of_twenty_minutes_under_tide_never_comes_near_a_stop(profile: str) -> None:
+    """Each merge writes more than the one before it, and on the fastest device more is pending than the soft limit."""
+    fast = SimulationRequest(
+        profile=profile, rate_bytes_per_s=480e6, flush_bytes_per_s=480e6, compaction_bytes_per_s=480e6
+    )
+    found = run(opened(fast), Policy("tide"), seconds=1200.0)
+    minutes = [found.samples[at : at + 60] for at in range(60, 1140, 60)]
+    written = [sum(sample.written_bytes_per_s or 0.0 for sample in each) / len(each) for each in minutes]
+    assert min(written) > 0.2 * found.written_bytes / found.simulated_s
+    assert found.stopped_s < 30
 
 
 @pytest.mark.parametrize(

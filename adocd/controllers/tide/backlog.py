@@ -1,11 +1,11 @@
-"""How much level 0 may hold in a flood, how the base level comes down again, and what is still owed and merged."""
+"""How much level 0 may hold in a flood, how the base level comes down again, and what is still owed."""
 
 import math
 from collections.abc import Callable, Set
 from dataclasses import dataclass, replace
 from typing import Self
 
-from adocd.controllers.tide.learned import NEARLY_ALL, Mean
+from adocd.controllers.tide.learned import NEARLY_ALL
 from adocd.controllers.tide.parameters import TideParameters
 from adocd.model.knob import Knob
 from adocd.model.level0 import few_files
@@ -13,7 +13,6 @@ from adocd.model.levels import LevelTargets
 from adocd.model.options import LEVEL_COMPACTION
 from adocd.model.reading import owners_value
 from adocd.model.sample import ColumnFamilySample, Sample
-from adocd.model.snapshot import Event
 
 #: Share of the bound at which the gate opens.
 OPENS = 0.5
@@ -29,9 +28,6 @@ _STEP, _LITTLE_SHARE = 0.8, 4
 _LESS, _CONSTANT_S = 0.99, 60.0
 #: Memtables that are still smaller than was asked for after so long stay so, in s.
 _REFUSED_S = 30.0
-#: What a compaction writes is a mean over so long, in s; and a merge that has written what was reckoned may still run
-#: for so long.
-_WRITTEN_S, _LEFT_LEAST_S = 10.0, 2.0
 #: Fewer files say nothing of the size of a file; and with fewer than this, most may be from before the flood.
 _FILES_LEAST, _FILES_KNOWN = 4, 40
 
@@ -375,102 +371,3 @@ class Debt:
             self._least, self._constant_s = pending_bytes, 0.0
         else:
             self._constant_s += seconds
-
-
-@dataclass(slots=True)
-class _Merge:
-    """One merge out of level 0.
-
-    Attributes:
-        column_family: None if it was not told.
-        left_bytes: what it has still to write; None if unknown.
-        age_s: since it began.
-
-    """
-
-    column_family: str | None
-    left_bytes: float | None
-    age_s: float = 0.0
-
-
-class Merges:
-    """Merges out of level 0 that run. The end of one that no event told is assumed after `most_s` seconds.
-
-    The agents for Java and rocksdict tell of no compactions. There any that runs may be one, for as long.
-    """
-
-    def __init__(self, most_s: float) -> None:
-        self._most_s = most_s
-        #: By job.
-        self._running: dict[int, _Merge] = {}
-        self._are_told = self._has_ended = False
-        #: For how long compactions have been running, in s.
-        self._busy_s = 0.0
-        #: What one compaction writes, in bytes/s.
-        self._written = Mean(_WRITTEN_S)
-
-    def observe(self, sample: Sample) -> None:
-        """Take in a window's events, and what compactions wrote in it."""
-        self._write(sample)
-        for job, merge in tuple(self._running.items()):
-            merge.age_s += sample.interval_s
-            if merge.age_s >= self._most_s:
-                del self._running[job]
-        self._has_ended = False
-        for event in sample.events:
-            self._are_told |= event.kind in ("compaction_begin", "compaction_end")
-            if event.kind == "compaction_begin" and _leaves_level0(event) and event.job is not None:
-                self._running[event.job] = _Merge(event.column_family, _merged_bytes(event.column_family, sample))
-            elif event.kind == "compaction_end" and event.job is not None:
-                self._has_ended |= self._running.pop(event.job, None) is not None
-        self._busy_s = self._busy_s + sample.interval_s if sample.running_compactions else 0.0
-        if not sample.running_compactions:
-            self._running.clear()
-
-    def _write(self, sample: Sample) -> None:
-        """Take what compactions wrote as written by each that runs alike."""
-        if not sample.running_compactions or sample.compaction_written_bytes_per_s is None:
-            return
-        written = sample.compaction_written_bytes_per_s / sample.running_compactions
-        self._written.add(written, sample.interval_s)
-        for merge in self._running.values():
-            if merge.left_bytes is not None:
-                merge.left_bytes = max(0.0, merge.left_bytes - written * sample.interval_s)
-
-    def left_s(self, column_family: str) -> float | None:
-        """Return how long this column family's merge will still run, in s; None if that is not known, or none runs."""
-        left = [
-            merge.left_bytes
-            for merge in self._running.values()
-            if merge.column_family == column_family and merge.left_bytes is not None
-        ]
-        return max(_LEFT_LEAST_S, max(left) / self._written.value) if left and self._written.value else None
-
-    @property
-    def are_any(self) -> bool:
-        """Whether one may be running in any column family."""
-        return bool(self._running) if self._are_told else 0 < self._busy_s < self._most_s
-
-    @property
-    def go_on(self) -> bool:
-        """Whether one may be running in any column family, and none ended in the last window."""
-        return self.are_any and not self._has_ended
-
-    def are_in(self, column_family: str) -> bool:
-        """Whether one may be running in this column family."""
-        if not self._are_told:
-            return self.are_any
-        return any(merge.column_family in (column_family, None) for merge in self._running.values())
-
-
-def _leaves_level0(event: Event) -> bool:
-    """Whether a compaction merges level 0 down; RocksDB also merges files within level 0."""
-    return event.base_level == 0 != event.output_level
-
-
-def _merged_bytes(column_family: str | None, sample: Sample) -> float | None:
-    """Return what a merge of all of level 0 writes that begins now, in bytes; None if the levels are not known."""
-    for cf in sample.column_families:
-        if cf.name == column_family and cf.level_bytes:
-            return cf.level_bytes[0] + base_level_bytes(cf, sample)
-    return None

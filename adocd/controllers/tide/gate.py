@@ -6,6 +6,7 @@ from typing import Self
 
 from adocd.controllers.tide.backlog import OPENS, Bound, base_level_bytes, coming_down, waits_for_base_level
 from adocd.controllers.tide.family import is_pinned
+from adocd.controllers.tide.merges import LEFT_LEAST_S
 from adocd.model.decision import Setting
 from adocd.model.knob import Knob
 from adocd.model.level0 import few_files
@@ -22,8 +23,8 @@ _LIMITS = (Knob.LEVEL0_TRIGGER, Knob.LEVEL0_SLOWDOWN, Knob.LEVEL0_STOP)
 _DEVICE_SHARE = 0.95
 #: At the bound itself, of the rate that lasts.
 _LEAST_SHARE = 1 / 4
-#: What the last share of the bound keeps free while a merge runs, in files: a flush that is on its way.
-_LAST_FILES = 0.5
+#: What stays free of the bound until a merge has ended, in files.
+_LAST_FILES = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +34,15 @@ class Flow:
     Attributes:
         device: what flushes and compactions can count on, in bytes/s that clients write.
         clients: what clients write at their peak, in bytes/s.
-        kept: what flushes write for each byte that clients write, at most 1.
+        file_bytes: what all clients write until another file comes into this level 0.
         merge_left_s: how long the merge out of level 0 will still run; None if none is known to.
 
     """
 
     device: float
     clients: float
-    kept: float = 1.0
-    merge_left_s: float | None = None
+    file_bytes: float
+    merge_left_s: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,17 +181,20 @@ class Level0Gate:
         room = max(0.0, (lasting - self.trigger) / max(1, self.trigger))
         lasts = _DEVICE_SHARE * flow.device * room / (1 + above + room)
         begins = max(flow.clients, lasts)
-        if flow.merge_left_s is not None:
-            # No file leaves level 0 before the merge has ended.
-            per_file = cf.level_bytes[0] / cf.l0_files / flow.kept / flow.merge_left_s
-            to_come = cf.l0_files + cf.immutable_memtables
-            fills = max(0.0, lasting - to_come) * per_file
-            last = max(0.0, self.bound - to_come - _LAST_FILES) * per_file
-            return min(begins, max(fills, min(last, _LEAST_SHARE * lasts)))
         if cf.l0_files <= lasting:
-            return begins + (lasts - begins) * (cf.l0_files - self.slowdown) / (lasting - self.slowdown)
-        beyond = min(1.0, (cf.l0_files - lasting) / max(1, self.bound - lasting))
-        return lasts * (1 - (1 - _LEAST_SHARE) * beyond)
+            slope = begins + (lasts - begins) * (cf.l0_files - self.slowdown) / (lasting - self.slowdown)
+        else:
+            beyond = min(1.0, (cf.l0_files - lasting) / max(1, self.bound - lasting))
+            slope = lasts * (1 - (1 - _LEAST_SHARE) * beyond)
+        if flow.merge_left_s is None:
+            return slope
+        # No file leaves level 0 before the merge has ended. Beyond the bound there may be room up to the stop.
+        to_come = cf.l0_files + cf.immutable_memtables + _LAST_FILES
+        fills, stops = (
+            max(0, files - to_come) * flow.file_bytes / flow.merge_left_s for files in (self.bound, self.stop)
+        )
+        paced = min(begins, max(fills, min(stops, _LEAST_SHARE * lasts)))
+        return paced if flow.merge_left_s > LEFT_LEAST_S else min(paced, slope)
 
 
 @dataclass(frozen=True, slots=True)

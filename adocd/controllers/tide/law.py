@@ -60,8 +60,8 @@ what compactions write, and f the bytes of clients in a bound of files:
     lasting    r = 0.95 device / a x g / (1 + L1 / L0 + g)   level 0 grows by g while one gate is merged with level 1
     slope      R = c + (r - c) x (n - 0.6) / 0.35            up to n = 0.95
                R = r - 3/4 r x (n - 0.95) / 0.05             beyond that; never below 1 MiB/s, the guard's bound
-               R = f x (0.95 - n) / s                        while a merge runs, because no file leaves before its end:
-                                                             at most c, at least what fills the last 0.05, up to r / 4
+               R = f x (1 - n) / s                           while a merge runs, because no file leaves before its end;
+                                                             n with memtables to be flushed and one file; at most c
 
 The device's rate is learned: it is the most that flushes and compactions were seen to write together, and it comes down
 within minutes while a compaction runs and less is written. So a device that slows down, or has lost its burst credits,
@@ -118,13 +118,14 @@ from typing import ClassVar
 from adocd.controllers.admitted import FLOOR_BYTES_PER_S, HeldRate, owners_rate, released
 from adocd.controllers.base import Controller, Needs, Parameters
 from adocd.controllers.settings import not_there_yet
-from adocd.controllers.tide.backlog import NO_BOUND, Debt, DiskFacts, Level0Bounds, Merges, is_raised, opened_for
+from adocd.controllers.tide.backlog import NO_BOUND, Debt, DiskFacts, Level0Bounds, is_raised, opened_for
 from adocd.controllers.tide.family import is_governed, is_held, is_pinned, pending_share
 from adocd.controllers.tide.gate import Flow, Level0Gate, ebbing
 from adocd.controllers.tide.judged import JudgedFloods
 from adocd.controllers.tide.learned import Demand, KnownSizes, Learned
 from adocd.controllers.tide.limiter import COLLECTS, GIVES_BACK, LEAVES, LIMIT, Limiter
 from adocd.controllers.tide.memory import flood_memtables, owners_memtables, spare_bytes
+from adocd.controllers.tide.merges import Merges
 from adocd.controllers.tide.parameters import TideParameters
 from adocd.controllers.tide.quiet import Needless, Quiet, writes_little
 from adocd.controllers.tide.regime import ADMITS, IN_FLOOD, MAY_END, REASONS, Regime
@@ -456,19 +457,29 @@ class Tide(Controller):
         clients = self._learned.clients
         if clients is None or not flooded:
             return None
+        rate = min(self._allowed(cf, sample, clients) for cf in flooded)
         share = min(map(pending_share, sample.column_families))
-        return max(FLOOR_BYTES_PER_S, int(share * min(self._allowed(cf, sample, clients) for cf in flooded)))
+        if share < 1:  # a rate that nobody writes at, as an owner's may be, slows nobody down
+            rate = min(rate, max(clients, self._clients_device(sample)))
+        return max(FLOOR_BYTES_PER_S, int(share * rate))
 
     def _allowed(self, cf: ColumnFamilySample, sample: Sample, clients: float) -> float:
         """Return what this column family's level 0 allows all writers, in bytes/s."""
         device, kept = self._device(sample), self._learned.kept
         slope = None
         if device is not None:
-            flow = Flow(device / kept, clients, kept, self._merges.left_s(cf.name))
+            flow = Flow(device / kept, clients, self._file_bytes(cf), self._merges.left_s(cf.name, sample))
             slope = self._gate(cf, sample).slope(cf, sample, flow)
         # Before the slope RocksDB delays only when the last memtable fills: then flushes say what lasts.
         before = max(clients / 2, (self._learned.flushes or 0.0) / kept or clients, owners_rate(sample) or 0)
         return before if slope is None else slope
+
+    def _file_bytes(self, cf: ColumnFamilySample) -> float:
+        """Return what all clients write until another file comes into this column family's level 0, in bytes."""
+        size = cf.level_bytes[0] / max(1, cf.l0_files) / self._learned.kept if cf.level_bytes else 0.0
+        if self._learned.has_blobs:
+            size = max(size, cf.options.write_buffer_size_bytes)
+        return size / self._learned.flushed.of(cf.name)
 
     @property
     def _reason(self) -> str:

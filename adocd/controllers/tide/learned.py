@@ -19,6 +19,8 @@ _KNOWN_FOR_S = 10.0
 #: What flushes keep is taken over so many written bytes, at whose end memtables hold nearly as much as at the begin,
 #: to this share of them; each such span is half of the mean, as in `cockroach`. The least that is believed.
 _SPAN_BYTES, _SPAN_HELD, _SPAN_SHARE, _KEPT_FLUSHED_LEAST = 1 << 30, 1 / 16, 1 / 2, 1 / 100
+#: What was flushed fades over so long, in s; and the least share of it that a column family is taken to have.
+_FLUSHED_S, _FLUSHED_LEAST = 60.0, 1 / 100
 #: The option with which values go to blob files; an agent counts only the other bytes of a flush.
 _BLOB_FILES = "enable_blob_files"
 #: Files that have more than this share of what was written are not compressed: blocks and keys account for the rest.
@@ -84,6 +86,27 @@ class KeptShare:
         self.share = self.share + (now - self.share) * _SPAN_SHARE if self._is_known else now
         self._is_known = True
         self._written, self._flushed, self._held = 0.0, 0.0, held
+
+
+class FlushedShares:
+    """Which share of all that is flushed goes to each column family, of what was flushed in the last minute or so."""
+
+    def __init__(self) -> None:
+        self._bytes: dict[str, float] = {}
+
+    def observe(self, sample: Sample) -> None:
+        """Take in a window's flushes, as far as events tell them."""
+        fades = math.exp(-sample.interval_s / _FLUSHED_S)
+        names = {cf.name for cf in sample.column_families}
+        self._bytes = {name: bytes_ * fades for name, bytes_ in self._bytes.items() if name in names}
+        for event in sample.events:
+            if event.kind == "flush_end" and event.column_family is not None and event.bytes:
+                self._bytes[event.column_family] = self._bytes.get(event.column_family, 0.0) + event.bytes
+
+    def of(self, column_family: str) -> float:
+        """Return a column family's share, at least a hundredth; 1 if no flush was told."""
+        whole = sum(self._bytes.values())
+        return max(_FLUSHED_LEAST, self._bytes.get(column_family, 0.0) / whole) if whole else 1.0
 
 
 class Demand:
@@ -168,8 +191,9 @@ class Learned:
         self.flushes: float | None = None
         self.free_bytes: int | None = None
         self._kept = KeptShare()
+        self.flushed = FlushedShares()
         #: Whether values go to blob files.
-        self._has_blobs = False
+        self.has_blobs = False
         #: Bytes and seconds since a compaction's bytes were counted last; and whether that takes long.
         self._uncounted_bytes = self._uncounted_s = 0.0
         self._counts_rarely = False
@@ -193,7 +217,7 @@ class Learned:
 
         There flushes write the values, too, and only what is merged is less.
         """
-        return 1.0 if self._has_blobs or self._kept.share > NEARLY_ALL else self._kept.share
+        return 1.0 if self.has_blobs or self._kept.share > NEARLY_ALL else self._kept.share
 
     def interrupted(self) -> None:
         """Begin anew what must not span a pause."""
@@ -203,8 +227,9 @@ class Learned:
         """Take in a sample; `is_limited`: a rate limit of the law's may be why no more is written."""
         seconds = sample.interval_s
         families = (sample.options.column_families.get(cf.name, {}) for cf in sample.column_families)
-        self._has_blobs = any(options.get(_BLOB_FILES) == "true" for options in families)
+        self.has_blobs = any(options.get(_BLOB_FILES) == "true" for options in families)
         self._kept.observe(sample)
+        self.flushed.observe(sample)
         self._unread_s += seconds
         if sample.surroundings is not None and sample.surroundings.free_bytes is not None:
             self.free_bytes = sample.surroundings.free_bytes
@@ -229,7 +254,7 @@ class Learned:
         flushed, merged = sample.flush_written_bytes_per_s, sample.compaction_written_bytes_per_s
         if flushed is None or merged is None:
             return
-        if self._has_blobs:
+        if self.has_blobs:
             flushed = max(flushed, self.writes)  # what clients write, for want of what goes to blob files
         self._uncounted_bytes += (flushed + merged) * sample.interval_s
         merging = self._merging.add(sample.compaction_read_bytes_per_s or 0.0, sample.interval_s)

@@ -16,7 +16,7 @@ class TideParameters(Parameters):
         description="most memory for the memtables of all column families that are written",
     )
     pay_back_s: float = Field(
-        default=300.0,
+        default=600.0,
         ge=1,
         le=86400,
         description="how long the device may need to merge what a flood leaves in level 0",

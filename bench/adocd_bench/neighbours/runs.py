@@ -37,8 +37,8 @@ _VALUE_BYTES, _RECORDS = 1000, 50_000_000
 _CLIENTS = {True: 1, False: 4}
 #: As many as `tide` has.
 _MEMTABLES = 4
-#: `tide` may owe what the device pays back in 300 s (its `pay_back_s`); what is due beside that takes some time, too.
-_FOUND_WITHIN_S, _DRAIN_AT_MOST_S, _BESIDE_S = 30.0, 600.0, 240.0
+#: `tide` may owe what the device pays back in 600 s (its `pay_back_s`); what is due beside that takes some time, too.
+_FOUND_WITHIN_S, _DRAIN_AT_MOST_S, _BESIDE_S = 30.0, 1200.0, 240.0
 _LOOK_S, _POLL_S = 1.0, 0.1
 #: For so long after their time operations of an open loop may still begin.
 _OVERRUN_S = 30.0
