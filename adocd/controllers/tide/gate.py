@@ -28,7 +28,7 @@ _LAST_FILES = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Flow:
+class Level0Flow:
     """What comes into level 0 and what goes.
 
     Attributes:
@@ -169,7 +169,7 @@ class Level0Gate:
             base_bytes=max(self.base_bytes, now.max_bytes_for_level_base_bytes),
         )
 
-    def slope(self, cf: ColumnFamilySample, sample: Sample, flow: Flow) -> float | None:
+    def slope(self, cf: ColumnFamilySample, sample: Sample, flow: Level0Flow) -> float | None:
         """Return what level 0 allows all writers, in bytes/s; None before the slope begins.
 
         Who writes less than what lasts is not held back, unless the running merge needs longer than that allows.

@@ -120,7 +120,7 @@ from adocd.controllers.base import Controller, Needs, Parameters
 from adocd.controllers.settings import not_there_yet
 from adocd.controllers.tide.backlog import NO_BOUND, Debt, DiskFacts, Level0Bounds, is_raised, opened_for
 from adocd.controllers.tide.family import is_governed, is_held, is_pinned, pending_share
-from adocd.controllers.tide.gate import Flow, Level0Gate, ebbing
+from adocd.controllers.tide.gate import Level0Flow, Level0Gate, ebbing
 from adocd.controllers.tide.judged import JudgedFloods
 from adocd.controllers.tide.learned import Demand, KnownSizes, Learned
 from adocd.controllers.tide.limiter import COLLECTS, GIVES_BACK, LEAVES, LIMIT, Limiter
@@ -468,7 +468,7 @@ class Tide(Controller):
         device, kept = self._device(sample), self._learned.kept
         slope = None
         if device is not None:
-            flow = Flow(device / kept, clients, self._file_bytes(cf), self._merges.left_s(cf.name, sample))
+            flow = Level0Flow(device / kept, clients, self._file_bytes(cf), self._merges.left_s(cf.name, sample))
             slope = self._gate(cf, sample).slope(cf, sample, flow)
         # Before the slope RocksDB delays only when the last memtable fills: then flushes say what lasts.
         before = max(clients / 2, (self._learned.flushes or 0.0) / kept or clients, owners_rate(sample) or 0)
