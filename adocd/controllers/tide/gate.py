@@ -23,6 +23,9 @@ _LIMITS = (Knob.LEVEL0_TRIGGER, Knob.LEVEL0_SLOWDOWN, Knob.LEVEL0_STOP)
 _DEVICE_SHARE = 0.95
 #: At the bound itself, of the rate that lasts.
 _LEAST_SHARE = 1 / 4
+#: While a merge runs, writers get so much more at first than what would fill level 0 evenly, because a merge of many
+#: files reads before it writes, and less towards its end.
+_AT_FIRST = 1.5
 #: What stays free of the bound until a merge has ended, in files.
 _LAST_FILES = 1
 
@@ -191,7 +194,8 @@ class Level0Gate:
         # No file leaves level 0 before the merge has ended. Beyond the bound there may be room up to the stop.
         to_come = cf.l0_files + cf.immutable_memtables + _LAST_FILES
         fills, stops = (
-            max(0, files - to_come) * flow.file_bytes / flow.merge_left_s for files in (self.bound, self.stop)
+            _AT_FIRST * max(0, files - to_come) * flow.file_bytes / flow.merge_left_s
+            for files in (self.bound, self.stop)
         )
         paced = min(begins, max(fills, min(stops, _LEAST_SHARE * lasts)))
         return paced if flow.merge_left_s > LEFT_LEAST_S else min(paced, slope)

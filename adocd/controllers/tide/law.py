@@ -60,7 +60,7 @@ what compactions write, and f the bytes of clients in a bound of files:
     lasting    r = 0.95 device / a x g / (1 + L1 / L0 + g)   level 0 grows by g while one gate is merged with level 1
     slope      R = c + (r - c) x (n - 0.6) / 0.35            up to n = 0.95
                R = r - 3/4 r x (n - 0.95) / 0.05             beyond that; never below 1 MiB/s, the guard's bound
-               R = f x (1 - n) / s                           while a merge runs, because no file leaves before its end;
+               R = 1.5 f x (1 - n) / s                       while a merge runs, because no file leaves before its end;
                                                              n with memtables to be flushed and one file; at most c
 
 The device's rate is learned: it is the most that flushes and compactions were seen to write together, and it comes down
