@@ -119,6 +119,13 @@ def longest_stop_s(directory: str, scheme: str) -> float:
     return max(stall.end_s - stall.begin_s for run in kept for stall in run.stalls if stall.condition == "stopped")
 
 
+def unwritten_s(directory: str, scheme: str) -> list[int]:
+    """In how many seconds of each run's phase nothing was written, by repetition."""
+    kept = sorted((run for run in raw_runs(directory) if run.scheme.name == scheme), key=lambda run: run.repetition)
+    assert [run.repetition for run in kept] == [1, 2, 3, 4, 5]
+    return [sum(second.writes == 0 for second in run.seconds if second.at_s < run.workload.seconds) for run in kept]
+
+
 def to_default(kept: Iterable[RawRun], scheme: str, of: Callable[[RawRun], float]) -> list[float]:
     """Return the ratios of a scheme to the default, by repetition."""
     both = [run for run in kept if run.scheme.name in (scheme, "default")]

@@ -6,7 +6,6 @@ import functools
 from statistics import median
 
 import pytest
-from adocd_bench.evaluation.report.summary import compared
 
 from tests.bench.kept import needs_results
 from tests.conftest import REPOSITORY
@@ -19,6 +18,7 @@ from tests.docs.kept_runs import (
     figures,
     listed,
     longest_stop_s,
+    median_ratio,
     off_s,
     over_default,
     paid_pairs,
@@ -26,6 +26,7 @@ from tests.docs.kept_runs import (
     raw_runs,
     runs,
     summarised,
+    unwritten_s,
 )
 
 pytestmark = needs_results
@@ -62,15 +63,19 @@ PAID = {
     "| no law, with the memtables of `tide` |": ("tide-cap-210", "cap-210", "default-with-tide-memory"),
     "| 210 MB/s |": ("wal-cap-210", "cap-210", "adoc"),
     "| 210 MB/s, the write-ahead log outside the cap |": ("wal-cap-210", "cap-210-wal-outside", "adoc"),
+}
+
+#: The rows of five minutes, which also have the seconds without a write.
+FLOODS = {
     "| `tide`, five minutes |": ("flood-cap-13", "cap-13", "tide"),
+    "| SILK-O's settings, no law, five minutes |": ("flood-cap-13", "cap-13", "silk-o"),
     "| `adoc`, five minutes |": ("flood-cap-13", "cap-13", "adoc"),
     "| no law, the memtables of `tide` |": ("flood-cap-13", "cap-13", "default-with-tide-memory"),
-    "| no law, the memtables of `adoc` |": ("flood-cap-13", "cap-13", "default-with-adoc-memory"),
     "| no law, a grid's best threads |": ("flood-cap-13", "cap-13", "grid-best-within-memory"),
     "| `tide`, 15 MB/s |": ("flood-cap-15", "cap-15", "tide"),
+    "| SILK-O's settings, no law, 15 MB/s |": ("flood-cap-15", "cap-15", "silk-o"),
     "| `adoc`, 15 MB/s |": ("flood-cap-15", "cap-15", "adoc"),
     "| no law, the memtables of `tide`, 15 MB/s |": ("flood-cap-15", "cap-15", "default-with-tide-memory"),
-    "| no law, the memtables of `adoc`, 15 MB/s |": ("flood-cap-15", "cap-15", "default-with-adoc-memory"),
     "| no law, a grid's best threads, 15 MB/s |": ("flood-cap-15", "cap-15", "grid-best-within-memory"),
 }
 
@@ -88,12 +93,19 @@ def test_what_a_law_is_worth_once_its_debt_is_paid(row: str) -> None:
     assert f"{row} {paid} | {ran} |\n" in PAGE
 
 
+@pytest.mark.parametrize("row", FLOODS)
+def test_what_a_scheme_is_worth_in_five_minutes(row: str) -> None:
+    directory, _, scheme = FLOODS[row]
+    ran, paid = (paid_pairs(*FLOODS[row], member) for member in ("throughput_per_s", "with_drain_per_s"))
+    still = listed(list(map(float, unwritten_s(directory, scheme))), ".0f")
+    assert f"{row} {paid} | {ran} | {still} |\n" in PAGE
+
+
 def test_no_paid_row_is_of_anything_else() -> None:
     section = PAGE.partition("## With the debt paid")[2].partition("\n## ")[0]
-    rows = [
-        line for line in section.splitlines() if line.startswith("|") and not line.startswith(("|---", "| |", "| dev"))
-    ]
-    assert [" | ".join(row.split(" | ")[:1]) + " |" for row in rows] == list(PAID)
+    heads = ("|---", "| |", "| dev", "| at 15")
+    rows = [line for line in section.splitlines() if line.startswith("|") and not line.startswith(heads)]
+    assert [" | ".join(row.split(" | ")[:1]) + " |" for row in rows] == [*PAID, *FLOODS]
 
 
 @pytest.mark.parametrize("row", IN_README)
@@ -168,67 +180,106 @@ def test_what_tide_merges_and_owes() -> None:
     assert f"minute {debt[0]:.1f} GiB of compactions are pending, under the defaults {debt[1]:.1f} GiB" in WORDS
 
 
+def slowest(directory: str, scheme: str) -> str:
+    """The slowest ten seconds of the first 300 of each run, in means of the run: the least and the most."""
+    found = []
+    for run in raw_runs(directory):
+        if run.scheme.name == scheme:
+            writes = [second.writes for second in run.seconds if second.at_s < run.workload.seconds]
+            tens = [sum(writes[at : at + 10]) / 10 for at in range(len(writes) - 9)]
+            found.append(min(tens) / (sum(writes) / len(writes)))
+    assert len(found) == 5
+    return f"{min(found):.2f} to {max(found):.2f}"
+
+
+def drains(directory: str, scheme: str) -> str:
+    found = [run.drain_s for run in raw_runs(directory) if run.scheme.name == scheme and run.drain_s is not None]
+    assert len(found) == 5
+    return f"{min(found):.0f} to {max(found):.0f} s"
+
+
+def merged(directory: str, scheme: str) -> str:
+    """What flushes and compactions wrote until all was merged, in what the user wrote."""
+    kept = [figures(run).write_amplification_drained for run in raw_runs(directory) if run.scheme.name == scheme]
+    return f"{median(each for each in kept if each is not None):.2f}"
+
+
+def see_that_laws_acted(directory: str) -> None:
+    acted = [run for run in raw_runs(directory) if run.scheme.policy in ("adoc", "tide")]
+    assert len(acted) == 10
+    for run in acted:
+        assert figures(run).acted.of("phase"), f"{run.scheme.name} did not act"
+
+
+PAID_PER_S, RAN_PER_S = "with_drain_per_s", "throughput_per_s"
+OTHERS = ("adoc", "default-with-tide-memory", "grid-best-within-memory")
+
+
 def test_what_five_minutes_show() -> None:
-    kept = raw_runs("flood-cap-13")
-    (block,) = summarised("flood-cap-13")
-    tide = block.scheme("tide")
-    assert tide is not None
+    directory = "flood-cap-13"
+    (block,) = summarised(directory)
     assert not block.weak
-    ratios = []
-    for other in block.schemes:
-        if other.name != "tide":
-            found = compared("with_drain_per_s", tide, other)
-            assert found.difference == "more", other.name
-            assert found.ratio is not None
-            ratios.append((other.name, f"{found.ratio.median:.2f} times"))
-    told = dict(ratios)
-    adoc, memory = block.scheme("adoc"), block.scheme("default-with-adoc-memory")
-    assert adoc is not None
-    assert memory is not None
-    assert compared("with_drain_per_s", adoc, memory).difference == "same"
-    assert "`adoc` is the same as its memtables without a law" in WORDS
+    verdict, ratio = functools.partial(difference, block), functools.partial(median_ratio, block)
+    assert {verdict(PAID_PER_S, "tide", other) for other in (*OTHERS, "default")} == {"more"}
+    default, adoc, memory, grid = (ratio(PAID_PER_S, "tide", other) for other in ("default", *OTHERS))
+    assert f"over run, restore and drain: {default}, {adoc}, {memory} and {grid} times." in WORDS
+    assert [verdict(measure, "tide", "silk-o") for measure in (PAID_PER_S, RAN_PER_S)] == ["same", "same"]
+    assert "the same as SILK-O's settings over run, restore and drain, and while it ran" in WORDS
+    still, uneven = (unwritten_s(directory, scheme) for scheme in ("tide", "silk-o"))
+    stood = f"in {min(uneven)} to {max(uneven)} of the 300 s"
+    assert f"nothing is written {stood}, under `tide` in {min(still)} to {max(still)} s;" in WORDS
     assert (
-        f"restore and drain: {told['default-with-adoc-memory']} the memtables of `adoc` without a law, {told['adoc']} "
-        f"`adoc`, {told['default-with-tide-memory']} its own memtables without a law, and "
-        f"{told['grid-best-within-memory']} the best number of threads"
+        f"in the slowest ten seconds of a run `tide` wrote {slowest(directory, 'tide')} times its mean, these settings "
+        f"{slowest(directory, 'silk-o')} times theirs, the defaults {slowest(directory, 'default')} times."
     ) in WORDS
-    times = {name: median(waited_percent("flood-cap-13", name)) for name in ("tide", "default")}
+    times = {name: median(waited_percent(directory, name)) for name in ("tide", "default")}
     of_time = f"waited {times['tide']:.0f} % of the time under `tide`, and {times['default']:.0f} % under the defaults"
     assert of_time in WORDS
     assert of_time in README
-    paid = paid_pairs("flood-cap-13", "cap-13", "tide", "with_drain_per_s")
+    paid = paid_pairs(directory, "cap-13", "tide", PAID_PER_S)
     assert f"`tide` had {paid} times the writes/s over run, restore and drain" in README
-    for run in kept:
-        if run.scheme.policy in ("adoc", "tide"):
-            assert figures(run).acted.of("phase"), f"{run.scheme.name} did not act"
+    assert f"did as much as `tide`, and wrote nothing {stood}, `tide` in {min(still)} to {max(still)} s." in README
+    see_that_laws_acted(directory)
 
 
 def test_what_five_minutes_show_of_a_faster_device() -> None:
-    kept = raw_runs("flood-cap-15")
-    (block,) = summarised("flood-cap-15")
+    directory = "flood-cap-15"
+    (block,) = summarised(directory)
     assert not block.weak
     assert block.speed == "cap-490", "15 MB/s at a thirty-second stand for it"
-    times = {}
-    for other in block.schemes:
-        if other.name != "tide":
-            assert difference(block, "with_drain_per_s", "tide", other.name) == "more", other.name
-            tide = block.scheme("tide")
-            assert tide is not None
-            found = compared("with_drain_per_s", tide, other).ratio
-            assert found is not None
-            times[other.name] = f"{found.median:.2f} times"
+    verdict, ratio = functools.partial(difference, block), functools.partial(median_ratio, block)
+    for measure in (PAID_PER_S, RAN_PER_S):
+        assert verdict(measure, "tide", "silk-o") == "less"
+        assert {verdict(measure, "tide", other) for other in (*OTHERS, "default")} == {"more"}
+    paid, ran = (ratio(measure, "tide", "silk-o") for measure in (PAID_PER_S, RAN_PER_S))
     assert (
-        f"on this device later, and do more): {times['default-with-adoc-memory']} the memtables of `adoc` without a "
-        f"law, which come second, {times['adoc']} `adoc`, {times['default-with-tide-memory']} its own memtables "
-        f"without a law, and {times['grid-best-within-memory']} the best threads of a grid"
+        f"**Here SILK-O's settings do more than `tide`**, which does {paid} times as much over run, restore and drain, "
+        f"and {ran} times while it ran."
     ) in WORDS
-    memory = median(peaks("flood-cap-15", "tide")) / median(peaks("flood-cap-15", "default-with-adoc-memory"))
-    assert f"the database took {memory:.2f} times as much memory as with the memtables of `adoc`" in WORDS
-    assert difference(block, "with_drain_per_s", "adoc", "default-with-adoc-memory") == "less"
-    assert "`adoc` does less than its memtables without a law" in WORDS
-    for run in kept:
-        if run.scheme.policy in ("adoc", "tide"):
-            assert figures(run).acted.of("phase"), f"{run.scheme.name} did not act"
+    adoc, memory, grid = (ratio(PAID_PER_S, "tide", other) for other in OTHERS)
+    assert (
+        f"It does {adoc} times as much as `adoc`, {memory} times as much as its own memtables without a law, and "
+        f"{grid} times as much as the best threads of a grid."
+    ) in WORDS
+    assert (
+        f"in the slowest ten seconds of a run it wrote {slowest(directory, 'tide')} times its mean, under these "
+        f"settings {slowest(directory, 'silk-o')} times theirs, and {slowest(directory, 'default')} times under the "
+        f"defaults. Its longest stop took {longest_stop_s(directory, 'tide'):.1f} s."
+    ) in WORDS
+    assert (
+        f"flushes and compactions wrote {merged(directory, 'silk-o')} times what the user wrote, and "
+        f"{merged(directory, 'tide')} times under `tide`. Then the merges that were still due took "
+        f"{drains(directory, 'silk-o')}, after `tide` {drains(directory, 'tide')}."
+    ) in WORDS
+    assert verdict("peak_memory_bytes", "tide", "silk-o") == "more"
+    more = ratio("peak_memory_bytes", "tide", "silk-o")
+    assert f"took {more} times as much memory under `tide` as under these settings" in WORDS
+    see_that_laws_acted(directory)
+    still, uneven = (unwritten_s(directory, scheme) for scheme in ("tide", "silk-o"))
+    assert (
+        f"`tide` did {paid} times as many writes. They wrote nothing in {min(uneven)} to {max(uneven)} of the 300 s, "
+        f"`tide` in {min(still)} to {max(still)} s."
+    ) in README
 
 
 def waited_percent(directory: str, scheme: str) -> list[float]:
@@ -256,14 +307,14 @@ def test_what_the_comparisons_leave_unequal() -> None:
         for tide, other in zip(peaks(directory, "tide"), peaks(directory, "default-with-tide-memory"), strict=True)
     ]
     assert f"took {min(times):.1f} to {max(times):.1f} times as much memory under `tide`" in WORDS
-    began = {
-        repetition: [run.started_unix_s for run in raw_runs("flood-cap-15") if run.repetition == repetition]
+    began = [
+        [run.started_unix_s for run in raw_runs(directory) if run.repetition == repetition]
+        for directory in ("flood-cap-13", "flood-cap-15")
         for repetition in range(1, 6)
-    }
-    apart_min = max(max(each) - min(each) for each in began.values()) / 60
-    assert f"so the runs of a pair began up to {apart_min:.0f} minutes apart" in WORDS
+    ]
+    apart_min = max(max(each) - min(each) for each in began) / 60
     page = " ".join((REPOSITORY / "docs" / "evaluation.md").read_text().split())
-    assert f"so the runs of a pair began up to {apart_min:.0f} minutes apart" in page
+    assert f"ten at once, the runs of a repetition began up to {apart_min:.0f} minutes apart" in page
 
 
 def test_what_adocs_drain_writes() -> None:
