@@ -149,7 +149,7 @@ def test_where_writes_came_to_the_slope(results: Mapping[str, FoundResults]) -> 
 
 
 def test_that_files_and_not_time_bound_level_0_in_the_newer_blocks(results: Mapping[str, FoundResults]) -> None:
-    for block in (*SLOPE, *NEWEST, *UNCHANGED):
+    for block in (*SLOPE, *NEWEST, *UNCHANGED):  # all that the page's paragraph names without an exception
         stops = {
             decision.settings["level0_stop_trigger"]
             for run in of_tide(results, block)

@@ -238,7 +238,9 @@ def test_what_five_minutes_show() -> None:
     assert of_time in README
     paid = paid_pairs(directory, "cap-13", "tide", PAID_PER_S)
     assert f"`tide` had {paid} times the writes/s over run, restore and drain" in README
-    assert f"did as much as `tide`, and wrote nothing {stood}, `tide` in {min(still)} to {max(still)} s." in README
+    assert (
+        f"did as much as `tide`, but wrote nothing {stood}; under `tide` that was {min(still)} to {max(still)} s."
+    ) in README
     see_that_laws_acted(directory)
 
 
@@ -267,9 +269,9 @@ def test_what_five_minutes_show_of_a_faster_device() -> None:
         f"defaults. Its longest stop took {longest_stop_s(directory, 'tide'):.1f} s."
     ) in WORDS
     assert (
-        f"flushes and compactions wrote {merged(directory, 'silk-o')} times what the user wrote, and "
-        f"{merged(directory, 'tide')} times under `tide`. Then the merges that were still due took "
-        f"{drains(directory, 'silk-o')}, after `tide` {drains(directory, 'tide')}."
+        f"flushes and compactions had written {merged(directory, 'silk-o')} times what the user wrote under these "
+        f"settings, and {merged(directory, 'tide')} times under `tide`. Merging what was left after the five minutes "
+        f"took {drains(directory, 'silk-o')} under these settings, and {drains(directory, 'tide')} under `tide`."
     ) in WORDS
     assert verdict("peak_memory_bytes", "tide", "silk-o") == "more"
     more = ratio("peak_memory_bytes", "tide", "silk-o")
