@@ -191,14 +191,19 @@ class Level0Gate:
             slope = lasts * (1 - (1 - _LEAST_SHARE) * beyond)
         if flow.merge_left_s is None:
             return slope
-        # No file leaves level 0 before the merge has ended. Beyond the bound there may be room up to the stop.
+        paced = min(begins, self._pace(cf, flow, flow.merge_left_s, least=_LEAST_SHARE * lasts))
+        return paced if flow.merge_left_s > LEFT_LEAST_S else min(paced, slope)
+
+    def _pace(self, cf: ColumnFamilySample, flow: Level0Flow, left_s: float, *, least: float) -> float:
+        """Return the rate in bytes/s that fills level 0 by the end of its merge: before that, no file leaves it.
+
+        Beyond the bound it is `least`, as far as there is room up to the stop.
+        """
         to_come = cf.l0_files + cf.immutable_memtables + _LAST_FILES
         fills, stops = (
-            _AT_FIRST * max(0, files - to_come) * flow.file_bytes / flow.merge_left_s
-            for files in (self.bound, self.stop)
+            _AT_FIRST * max(0, files - to_come) * flow.file_bytes / left_s for files in (self.bound, self.stop)
         )
-        paced = min(begins, max(fills, min(stops, _LEAST_SHARE * lasts)))
-        return paced if flow.merge_left_s > LEFT_LEAST_S else min(paced, slope)
+        return max(fills, min(stops, least))
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,8 +54,8 @@ the stop in force waits for the merge. The owner's slowdown and stop are never l
 off stays so. Where an operator has pinned one
 of level 0's limits below the gate, gate and base level are the owner's; a slowdown or stop that is pinned higher bounds
 the bound. Rates in bytes/s, n in files per bound, g the room above the gate in gates, c what clients do, at its peak,
-and at least r; while a merge runs whose begin was told, s the seconds that it still needs, by what it has to write and
-what compactions write, and f the bytes of clients in a bound of files:
+and at least r; while a merge runs whose begin was told, s the seconds that it still needs, by what it has to read and
+what compactions read or write, and f the bytes of clients in a bound of files:
 
     lasting    r = 0.95 device / a x g / (1 + L1 / L0 + g)   level 0 grows by g while one gate is merged with level 1
     slope      R = c + (r - c) x (n - 0.6) / 0.35            up to n = 0.95
@@ -465,14 +465,15 @@ class Tide(Controller):
 
     def _allowed(self, cf: ColumnFamilySample, sample: Sample, clients: float) -> float:
         """Return what this column family's level 0 allows all writers, in bytes/s."""
-        device, kept = self._device(sample), self._learned.kept
         slope = None
-        if device is not None:
-            flow = Level0Flow(device / kept, clients, self._file_bytes(cf), self._merges.left_s(cf.name, sample))
+        if device := self._clients_device(sample):
+            flow = Level0Flow(device, clients, self._file_bytes(cf), self._merges.left_s(cf.name, sample))
             slope = self._gate(cf, sample).slope(cf, sample, flow)
+        if slope is not None:
+            return slope
         # Before the slope RocksDB delays only when the last memtable fills: then flushes say what lasts.
-        before = max(clients / 2, (self._learned.flushes or 0.0) / kept or clients, owners_rate(sample) or 0)
-        return before if slope is None else slope
+        flushes = (self._learned.flushes or 0.0) / self._learned.kept
+        return max(clients / 2, flushes or clients, owners_rate(sample) or 0)
 
     def _file_bytes(self, cf: ColumnFamilySample) -> float:
         """Return what all clients write until another file comes into this column family's level 0, in bytes."""
