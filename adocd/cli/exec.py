@@ -28,6 +28,12 @@ def exec_(
     becomes the program, so the exit code is the program's. If the program succeeds without having opened a database
     for writing through librocksdb, a line on stderr says so.
     """
+    if command[0].startswith("-"):
+        fail(
+            f"exec has no option {command[0]} (adocd exec --help lists them); a program of that name needs its path, "
+            f"./{command[0]}",
+            Exit.USAGE,
+        )
     if statistics not in (None, "none", "tickers", "all"):
         fail(f"--statistics must be none, tickers or all, not {statistics!r}", Exit.USAGE)
     if rate_limiter is not None and rate_limiter < 1:

@@ -157,6 +157,12 @@ def test_a_program_that_is_not_there(run_dir: Path) -> None:
     command("adocd", "exec", "--", "no-such-program", run_dir=run_dir).failed(127, "no-such-program: there is no such")
 
 
+def test_a_misspelt_option_is_not_taken_for_a_program(run_dir: Path) -> None:
+    command("adocd", "exec", "--statistic", "all", "--", "true", run_dir=run_dir).failed(
+        2, "exec has no option --statistic (adocd exec --help lists them)"
+    )
+
+
 def test_a_program_that_cannot_be_executed(run_dir: Path, native_agent_library: Path) -> None:
     broken = run_dir / "broken"
     broken.write_bytes(b"\0\0\0")
