@@ -55,7 +55,7 @@ flood_schemes=default,default-with-adoc-memory,default-with-tide-memory,grid-bes
 block tide-cap-210 5 --scheme "$flood_schemes" --profile cap-210 --workload fillrandom --seconds 60 --device-gb 60
 # Five minutes, so that the limits of pending bytes matter. Alone: its device takes the whole disk.
 block flood-cap-210 5 --scheme "$flood_schemes" --profile cap-210 --workload fillrandom --seconds 300
-# Reads use the processors, so these cannot be made at once.
+# Reads use the processors, so these are made one by one.
 reads_schemes=default,default-with-adoc-memory,default-with-tide-memory,auto-tuned,silk-o,adoc,tide
 block reads-cap-210 5 --profile cap-210 --seconds 60 --scheme "$reads_schemes" --workload readwhilewriting
 
@@ -86,6 +86,9 @@ for letter in a b c d e f; do
   block "adoc-ycsb-$letter-cap-13" 5 --scheme default,default-with-adoc-memory,auto-tuned,silk-o,adoc --scale 16 \
     --at-once 5 --profile cap-13 --workload "ycsb-$letter" --seconds 45
 done
+# ADOC's figure 19, side by side for the same reason.
+block reads-cap-13 5 --scheme "$reads_schemes" --scale 16 --at-once 7 --profile cap-13 --workload readwhilewriting \
+  --seconds 60
 # SILK's figures 8B and 8C, at a tenth: its law takes no less than 4 MiB/s. Clients use four fifths of 5 MB/s in a peak, and
 # the law's threshold is three quarters, so it must act.
 peaks() {
@@ -94,7 +97,7 @@ peaks() {
   is_wanted "$name" || return 0
   bench run --out "$out/$name" --scale 10 --at-once "$at_once" --profile cap-5 --seconds 220 "$@"
 }
-peaks_schemes=default,default-with-tide-memory,auto-tuned,silk,silk-floor,tide
+peaks_schemes=default,default-with-adoc-memory,default-with-tide-memory,auto-tuned,silk,silk-floor,silk-o,tide
 limiter_schemes=default-with-tide-limiter,tide-limiter
 silk_halves=silk-bandwidth,silk-floor-bandwidth,silk-hold
 peaks peaks-100-cap-5 11 --scheme "$peaks_schemes,$limiter_schemes,$silk_halves" --workload peaks-100-4kb
@@ -105,8 +108,10 @@ peaks peaks-cap-5 8 --scheme "$peaks_schemes" --workload peaks-10-4kb,peaks-50-4
 toggle_schemes=default,default-with-toggle-memory,default-with-tide-memory,limits-raised,compaction-disabled,toggle
 toggle_schemes+=,toggle-two-memtables,toggle-without-bounds,tide
 scaled wave-350-cap-13 16 7 --scheme "$toggle_schemes" --profile cap-13 --workload sine-350
-scaled wave-700-cap-13 16 6 --scheme "$toggle_schemes" --profile cap-13 --workload sine-700
-scaled wave-1000-cap-13 16 6 --scheme "$toggle_schemes" --profile cap-13 --workload sine-1000
+# The longer waves with the thesis's own schemes, their twins and `tide`.
+wave_schemes=default,default-with-toggle-memory,default-with-tide-memory,compaction-disabled,toggle-without-bounds,tide
+scaled wave-700-cap-13 16 10 --scheme "$wave_schemes" --profile cap-13 --workload sine-700
+scaled wave-1000-cap-13 16 10 --scheme "$wave_schemes" --profile cap-13 --workload sine-1000
 # The stability paper's figures 6, 12 and 15 to 17: at 95 % of what the default can do, in bursts, and what lasts. Its
 # stalls came after 6000 s; ours need 600 s at least.
 stability_schemes=default,default-with-tide-memory,stability,stability-36,spring-and-gear,speedb,tikv,cockroach,tide
