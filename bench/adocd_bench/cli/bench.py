@@ -18,7 +18,8 @@ from adocd_bench.errors import BadArgument, BenchError
 from adocd_bench.evaluation import runs
 from adocd_bench.evaluation.loads.workloads import TWO_PHASE, WORKLOADS
 from adocd_bench.evaluation.plan import RunsAsked
-from adocd_bench.evaluation.schemes import BASELINE, DEFAULT_SCHEMES, SCHEMES
+from adocd_bench.evaluation.raw import BASELINE
+from adocd_bench.evaluation.schemes import DEFAULT_SCHEMES, SCHEMES
 from adocd_bench.evaluation.search import halving
 from adocd_bench.host.device import DEFAULT_PROFILE
 

@@ -11,7 +11,8 @@ from adocd_bench.errors import RunFailed
 from adocd_bench.evaluation import one, raw
 from adocd_bench.evaluation.circumstances import Circumstances
 from adocd_bench.evaluation.loads.closed_loop import DbBenchLoad
-from adocd_bench.evaluation.schemes import BASELINE, scheme
+from adocd_bench.evaluation.raw import BASELINE
+from adocd_bench.evaluation.schemes import scheme
 from adocd_bench.host import bandwidth
 from adocd_bench.host.bandwidth import DeviceBandwidth
 from adocd_bench.host.cap import Cap

@@ -16,7 +16,8 @@ from pydantic import TypeAdapter
 from adocd_bench.errors import BadArgument
 from adocd_bench.evaluation.circumstances import SCALE_MAX
 from adocd_bench.evaluation.loads.workloads import workload
-from adocd_bench.evaluation.schemes import BASELINE, scheme
+from adocd_bench.evaluation.raw import BASELINE
+from adocd_bench.evaluation.schemes import scheme
 from adocd_bench.host.device import parse_profile
 from adocd_bench.results import ResultFile, is_there
 

@@ -17,6 +17,8 @@ from adocd_bench.results import ResultFile
 
 #: Incremented when a field changes its meaning; a report refuses any other format.
 FORMAT = 1
+#: The scheme that all others are compared with.
+BASELINE = "default"
 _GB = 1_000_000_000
 
 OperationKind = Literal["write", "read", "scan"]

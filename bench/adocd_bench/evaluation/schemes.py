@@ -18,7 +18,7 @@ from adocd.model.options import OUT_OF_THE_WAY
 from adocd.model.policy import ParameterValue, Policy
 from adocd_bench.errors import BadArgument
 from adocd_bench.evaluation.circumstances import GIB, Circumstances, Options, base_options, batch
-from adocd_bench.evaluation.raw import SchemeUsed
+from adocd_bench.evaluation.raw import BASELINE, SchemeUsed
 
 #: The divisor of the bandwidth for SILK's margin and step: the paper has 10 of 200 MB/s (silk-atc19, 5.2.1).
 _SILK_SHARE = 20
@@ -377,7 +377,6 @@ _ALL = (
     ),
 )
 SCHEMES: Mapping[str, Scheme] = {scheme.name: scheme for scheme in _ALL}
-BASELINE = "default"
 #: Those that act in half a minute of random writes, with a twin for each that may use more memory than the baseline
 #: (memory.py).
 DEFAULT_SCHEMES = (

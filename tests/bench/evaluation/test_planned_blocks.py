@@ -14,7 +14,8 @@ from adocd_bench.evaluation import memory
 from adocd_bench.evaluation.circumstances import Circumstances
 from adocd_bench.evaluation.loads.generated import GeneratedLoad
 from adocd_bench.evaluation.loads.workloads import LoadAsked, workload
-from adocd_bench.evaluation.schemes import BASELINE, SCHEMES
+from adocd_bench.evaluation.raw import BASELINE
+from adocd_bench.evaluation.schemes import SCHEMES
 from adocd_bench.host.device import MB, parse_profile
 from adocd_bench.programs.fill import KEY_BYTES
 from adocd_bench.programs.native import NativeProgram

@@ -8,7 +8,8 @@ import pytest
 from adocd_bench.errors import BadArgument
 from adocd_bench.evaluation import memory
 from adocd_bench.evaluation.circumstances import SCALE_MAX, Circumstances, base_options, batch
-from adocd_bench.evaluation.schemes import BASELINE, DEFAULT_SCHEMES, SCHEMES
+from adocd_bench.evaluation.raw import BASELINE
+from adocd_bench.evaluation.schemes import DEFAULT_SCHEMES, SCHEMES
 from adocd_bench.host.device import MB
 
 from adocd.controllers import registry

@@ -20,10 +20,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
+from adocd_bench.evaluation.raw import BASELINE
 from adocd_bench.evaluation.report import words
 from adocd_bench.evaluation.report.comparison import DIRECTION_PAIRS, LEAST_HELD, LEAST_PAIRS, SAME_WITHIN
 from adocd_bench.evaluation.report.measures import MEASURES
-from adocd_bench.evaluation.report.summary import BASELINE, Block, SchemeSummary, compared
+from adocd_bench.evaluation.report.summary import Block, SchemeSummary, compared
 
 ClaimVerdict = Literal[
     "reproduced",

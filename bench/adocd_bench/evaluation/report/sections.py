@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from adocd_bench.evaluation.plan import FailedRun
-from adocd_bench.evaluation.raw import RawRun, SchemeUsed
+from adocd_bench.evaluation.raw import BASELINE, RawRun, SchemeUsed
 from adocd_bench.evaluation.report import comparison, disturbed, pairs, words
 from adocd_bench.evaluation.report.document import Document, Heading, Items, Paragraph, Part, Table
 from adocd_bench.evaluation.report.measures import MEASURES
@@ -13,7 +13,7 @@ from adocd_bench.evaluation.report.sections_claims import claim_parts
 from adocd_bench.evaluation.report.sections_failed import failed_in_words, failed_parts
 from adocd_bench.evaluation.report.sections_search import grid_parts, sustained_parts
 from adocd_bench.evaluation.report.sections_wal import wal_parts
-from adocd_bench.evaluation.report.summary import BASELINE, NO_PLACE, Block, Judged, Standing
+from adocd_bench.evaluation.report.summary import NO_PLACE, Block, Judged, Standing
 from adocd_bench.evaluation.search.halving import Searched
 from adocd_bench.evaluation.search.sustained import Search
 from adocd_bench.host.device import WAL_OUTSIDE

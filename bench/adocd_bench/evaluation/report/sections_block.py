@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from adocd.model.stall import CAUSES
 from adocd_bench.evaluation.memory import WITHIN_GRID, most_bytes, twin
+from adocd_bench.evaluation.raw import BASELINE
 from adocd_bench.evaluation.report import words
 from adocd_bench.evaluation.report.accounting import ALL, CONDITIONS
 from adocd_bench.evaluation.report.comparison import LEAST_PAIRS, cell
@@ -12,7 +13,7 @@ from adocd_bench.evaluation.report.measures import MEASURES, POINTS, Spans, late
 from adocd_bench.evaluation.report.pictures import pictures
 from adocd_bench.evaluation.report.sections_acted import acted_parts
 from adocd_bench.evaluation.report.sections_notes import note_parts
-from adocd_bench.evaluation.report.summary import BASELINE, Block, SchemeSummary
+from adocd_bench.evaluation.report.summary import Block, SchemeSummary
 from adocd_bench.evaluation.report.taken import taken_parts
 from adocd_bench.evaluation.report.twins import twin_parts
 

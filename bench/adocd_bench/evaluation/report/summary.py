@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from adocd_bench.errors import BadArgument
-from adocd_bench.evaluation.raw import RawRun, SchemeUsed
+from adocd_bench.evaluation.raw import BASELINE, RawRun, SchemeUsed
 from adocd_bench.evaluation.report import disturbed
 from adocd_bench.evaluation.report.accounting import RunFigures, figures
 from adocd_bench.evaluation.report.comparison import (
@@ -39,7 +39,6 @@ from adocd_bench.evaluation.report.measures import MEASURES, RANK_CLOSED, RANK_O
 from adocd_bench.evaluation.report.pairs import machine_of, unlike
 from adocd_bench.host.device import parse_profile, stands_for
 
-BASELINE = "default"
 #: What is said of a place where nothing was shown.
 NO_PLACE = "not shown"
 #: So many undisturbed repetitions, and the disturbed ones are left out.

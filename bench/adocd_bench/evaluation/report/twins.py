@@ -11,12 +11,13 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from adocd_bench.evaluation.raw import BASELINE
 from adocd_bench.evaluation.report import words
 from adocd_bench.evaluation.report.accounting import ALL
 from adocd_bench.evaluation.report.comparison import LEAST_PAIRS, Comparison, difference_of
 from adocd_bench.evaluation.report.document import Heading, Paragraph, Part, Table
 from adocd_bench.evaluation.report.measures import MEASURES, Measure
-from adocd_bench.evaluation.report.summary import BASELINE, Block, SchemeSummary, compared, paired
+from adocd_bench.evaluation.report.summary import Block, SchemeSummary, compared, paired
 
 #: As many fives at most; drawn with a fixed seed, so that the same results give the same bytes.
 _FIVES = 1000

@@ -24,7 +24,8 @@ from adocd_bench.evaluation.circumstances import Circumstances, Options, batch
 from adocd_bench.evaluation.loads.closed_loop import DbBenchLoad
 from adocd_bench.evaluation.plan import Planned, RunsAsked
 from adocd_bench.evaluation.progress import RunsProgress
-from adocd_bench.evaluation.schemes import BASELINE, scheme
+from adocd_bench.evaluation.raw import BASELINE
+from adocd_bench.evaluation.schemes import scheme
 from adocd_bench.evaluation.search import halving
 from adocd_bench.evaluation.search.halving import BATCHES_MIB, GRIDS, FailedOptions, Grid, Searched, TriedOptions
 from adocd_bench.evaluation.search.two_phase import percentile_us

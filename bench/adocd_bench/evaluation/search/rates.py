@@ -13,8 +13,9 @@ from adocd_bench.errors import BadArgument, BenchError, RunFailed
 from adocd_bench.evaluation import raw
 from adocd_bench.evaluation.plan import Planned, RunsAsked
 from adocd_bench.evaluation.progress import RunLine, RunsProgress
+from adocd_bench.evaluation.raw import BASELINE
 from adocd_bench.evaluation.report.disturbed import by_others
-from adocd_bench.evaluation.schemes import BASELINE, scheme
+from adocd_bench.evaluation.schemes import scheme
 from adocd_bench.evaluation.search import maximum, sustained, two_phase
 from adocd_bench.evaluation.search.conditions import Conditions
 from adocd_bench.evaluation.search.maximum import MAXIMUM, ClosedPhase, Maximum
