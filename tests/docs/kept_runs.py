@@ -113,10 +113,11 @@ def off_s(run: RawRun) -> float:
 
 
 def longest_stop_s(directory: str, scheme: str) -> float:
-    """Say how long RocksDB stopped writes at most, in any run of a scheme."""
+    """Say how long RocksDB stopped writes at most while clients wrote, in any run of a scheme."""
     kept = [run for run in raw_runs(directory) if run.scheme.name == scheme]
     assert kept
-    return max(stall.end_s - stall.begin_s for run in kept for stall in run.stalls if stall.condition == "stopped")
+    stops = [(min(each.end_s, run.measured_s) - each.begin_s, each) for run in kept for each in run.stalls]
+    return max(took_s for took_s, each in stops if each.condition == "stopped")
 
 
 def unwritten_s(directory: str, scheme: str) -> list[int]:
