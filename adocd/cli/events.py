@@ -51,7 +51,7 @@ def events(
             fail(unknown("kind of event", each, KINDS), Exit.USAGE)
     query = {"kinds": ",".join(kind or KINDS[:-1])}
     if target is not None:
-        query["target"] = target_id(daemon(), target)
+        query["target"] = target_id(daemon(), target, also_kept=True)
     if limit is not None or after is None:
         query["last"] = str(_LINES if limit is None else limit)
     if not follow:
@@ -139,7 +139,7 @@ def audit(
     client = daemon()
     query: dict[str, str | int] = {"limit": limit}
     if target is not None:
-        query["target"] = target_id(client, target)
+        query["target"] = target_id(client, target, also_kept=True)
     if before is not None:
         query["before"] = before
     answer = client.get("/v1/operations", **query)

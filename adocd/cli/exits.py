@@ -57,7 +57,7 @@ def fail(sentence: str, code: Exit, *more: str) -> NoReturn:
 
 def of_refusal(status: int) -> Exit:
     """Return the exit code for the status of a daemon's answer."""
-    return {400: Exit.USAGE, 404: Exit.NO_TARGET, 422: Exit.USAGE}.get(status, Exit.REFUSED)
+    return {400: Exit.USAGE, 404: Exit.NO_TARGET, 422: Exit.USAGE, 500: Exit.FAILED}.get(status, Exit.REFUSED)
 
 
 def run(app: typer.Typer, name: str) -> NoReturn:

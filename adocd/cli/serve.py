@@ -16,6 +16,7 @@ from adocd.daemon.fleet.config import Config
 from adocd.model.policy import Policy
 from adocd.process.serve import SYSTEM_CONFIG, CannotServe, Serve, run
 from adocd.targets import run_dir
+from adocd.targets.names import not_utf8
 
 
 def serve(
@@ -63,6 +64,9 @@ def serve(
     if "" in (directory or ()):
         fail("--directory is empty; name the directory of a database, or . for this one", Exit.USAGE)
     observed = tuple(Path(path).absolute() for path in directory or ())
+    for path in observed:
+        if (why := not_utf8(path)) is not None:
+            fail(f"--directory {why}", Exit.USAGE)
     asked = Serve(
         settings,
         run_dir.run_dir(),

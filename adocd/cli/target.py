@@ -47,9 +47,15 @@ def target_id(client: RestClient, name: str | None, *, also_kept: bool = False) 
     """
     listed = client.get("/v1/targets")
     known = listed["targets"]
+    kept = [one | {"state": "closed"} for one in listed.get("kept", ())]
     if also_kept and name is not None:
-        known = [*(one | {"state": "closed"} for one in listed.get("kept", ())), *known]
+        known = [*kept, *known]
     found = known if name is None else named(name, known, lambda t: (t["id"], t["path"]))
+    if not found and name is not None and (closed := named(name, kept, lambda t: (t["id"], t["path"]))):
+        fail(
+            f"{closed[0]['path']} is closed, and remembered ({closed[0]['id']}): open it, or use adocctl forget",
+            Exit.NO_TARGET,
+        )
     # A database that was destroyed and recreated is a new target with the same path: prefer the open one, else the one
     # found last.
     found = [t for t in found if t["state"] != "closed"] or list({t["path"]: t for t in found}.values())

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 import typer
 
-from adocd.api.client import NoDaemon
+from adocd.api.client import NoDaemon, NotInTime
 from adocd.cli import show, show_tokens
 from adocd.cli.exits import EPILOG, Exit, fail
 from adocd.cli.parameters import parse_duration_s
@@ -92,6 +92,8 @@ def _done(by_daemon: Callable[[], T], directly: Callable[[TokenStore], T], *, ch
     """Ask the daemon; if none answers, work on the token file and say which one."""
     try:
         return by_daemon()
+    except NotInTime:
+        raise  # it has the request, and may still carry it out
     except NoDaemon:
         store = TokenStore(tokens_path(journal_path(run_dir.run_dir())))
     try:

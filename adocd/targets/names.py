@@ -1,6 +1,7 @@
 """Finds targets by the names people use: an id or its beginning, a path or its end."""
 
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import TypeVar
 
 from adocd.model.nearest import instead, nearest
@@ -21,6 +22,15 @@ def named(name: str, targets: Iterable[T], identity: Callable[[T], tuple[str, st
     exact = [target for target, target_id, path in known if name in (target_id, path)]
     ends = [target for target, _, path in known if path.endswith(f"/{name}")]
     return exact or ends or [target for target, target_id, _ in known if target_id.startswith(name)]
+
+
+def not_utf8(path: Path) -> str | None:
+    """Say why a path cannot be shown, because JSON has no bytes that are no text; None if it can."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        return f"{str(path)!a} is not UTF-8, so adocd cannot show it: rename it"
+    return None
 
 
 def no_such(name: str, known: Iterable[tuple[str, str]]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import urllib.request
 from pathlib import Path
 from typing import Any
@@ -96,6 +97,18 @@ def test_a_bad_configuration(tmp_path: Path, run_dir: Path, directories: str, wo
 def test_an_empty_name_is_no_directory(run_dir: Path) -> None:
     refused = "--directory is empty; name the directory of a database"
     command("adocd", "serve", "--directory", "", run_dir=run_dir).failed(2, refused)
+
+
+def test_a_path_that_is_no_text_is_refused_as_it_is_given_or_found(run_dir: Path, tmp_path: Path) -> None:
+    """It cannot be in an answer of REST, and would take all other targets with it."""
+    odd = Path(os.fsdecode(bytes(tmp_path) + b"/caf\xe9"))
+    odd.mkdir()
+    refused = f"{str(odd)!a} is not UTF-8, so adocd cannot show it: rename it"
+    command("adocd", "serve", "--directory", str(odd), run_dir=run_dir).failed(2, f"--directory {refused}")
+    link = tmp_path / "link"
+    link.symlink_to(odd)
+    with serving(run_dir, "--directory", str(link)):
+        assert adocctl_json(run_dir, "targets")["problems"] == {str(link): refused}
 
 
 def test_a_name_relative_to_where_the_daemon_was_started(run_dir: Path) -> None:

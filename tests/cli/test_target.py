@@ -46,8 +46,11 @@ def test_one_that_is_kept_is_meant_where_it_can_be_and_no_open_one_is() -> None:
     assert target_id(daemon, "aa", also_kept=True) == "aa"
     assert target_id(daemon, "old", also_kept=True) == "cc"
     assert target_id(daemon, None, also_kept=True) == "bb"
-    with pytest.raises(Failure, match="there is no target 'old'"):
+    with pytest.raises(
+        Failure, match=r"/old is closed, and remembered \(cc\): open it, or use adocctl forget"
+    ) as refused:
         target_id(daemon, "old")
+    assert refused.value.code == Exit.NO_TARGET
 
 
 def test_two_that_are_open_under_one_path_are_on_two_hosts() -> None:

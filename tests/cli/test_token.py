@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from adocd.api.client import NotInTime
+from adocd.cli import token as token_command
 from tests.cli.harness import command, log_of, serving
 from tests.support.fake_agent import FakeAgent
 from tests.support.fake_database import FakeDatabase
@@ -128,6 +130,14 @@ def test_an_address_that_comes_later(run_dir: Path) -> None:
             other.close()
             eventually(lambda: "on http://" in log_of(run_dir), what="it is tried again")
             assert call(number, "GET", "/v1/targets", secret)[0] == 200
+
+
+def test_a_daemon_that_answers_late_may_still_do_it() -> None:
+    def late() -> None:
+        raise NotInTime("the daemon does not answer in time")
+
+    with pytest.raises(NotInTime):
+        token_command._done(late, lambda _: pytest.fail("the file was changed beside the daemon"))
 
 
 def test_without_a_daemon(run_dir: Path) -> None:

@@ -272,6 +272,15 @@ def test_the_last_quarter_of_an_hour_is_there_at_the_first_look() -> None:
     assert [each["unix_s"] for each in feed.ask().points] == [10_001.0, 10_002.0]
 
 
+def test_it_goes_on_after_the_wall_clock_was_set_back() -> None:
+    rest, now = Rest(), [10_000.0]
+    rest.points = [point(float(at_s)) for at_s in range(9_500, 10_001)]
+    feed = TopFeed(rest, "db", wall_clock=lambda: now[0])
+    assert feed.ask().points[-1]["unix_s"] == 10_000.0
+    now[0], rest.points = 9_401.0, [point(9_400.0), point(9_401.0)]
+    assert [each["unix_s"] for each in feed.ask().points] == [9_400.0, 9_401.0]
+
+
 def test_a_short_stall_does_not_vanish_in_a_wide_column() -> None:
     points = [point(1000.0 + at_s, stopped_fraction=float(at_s == 50)) for at_s in range(900)]
     points[50]["writes_per_s"] = 0.0

@@ -144,13 +144,15 @@ def _overrides(app: FastAPI, find: Find, find_kept: FindKept, operators: Operato
         pins = book.overrides_of(place.id)
         return tuple(PinState(pin.override, book.remaining_s(pin), "the database is closed") for pin in pins)
 
-    def unpin(place: TargetLoop | KeptTarget | None, option: str, column_family: str | None, who: str) -> RemovedView:
+    async def unpin(
+        place: TargetLoop | KeptTarget | None, option: str, column_family: str | None, who: str
+    ) -> RemovedView:
         if not operators.unpin(place, option, column_family, who):
             of, id_ = family_in_words(column_family), None if place is None else place.id
             own = [pin.override for pin in pins_of(place) if pin.override.target == id_]
             where = "for all targets" if place is None else f"on {place.path}"
             raise ProblemError(404, f"{option}{of} is not pinned {where}{_pinned_instead(option, own)}")
-        return RemovedView(removed=True, warning=operators.not_durable)
+        return RemovedView(removed=True, warning=await operators.not_durable())
 
     def listed(place: TargetLoop | KeptTarget | None) -> OverridesView:
         return OverridesView(overrides=[OverrideView.of(state) for state in pins_of(place)])
@@ -167,7 +169,7 @@ def _overrides(app: FastAPI, find: Find, find_kept: FindKept, operators: Operato
     @app.delete("/v1/targets/{target}/overrides/{option}", summary="Remove a pin", responses=errors(404))
     async def remove(target: TargetId, option: Option, who: Caller, column_family: Family = None) -> RemovedView:
         """Remove it also from a closed database of which something is kept."""
-        return unpin(find_kept(target), option, column_family, who)
+        return await unpin(find_kept(target), option, column_family, who)
 
     @app.get("/v1/overrides", summary="The pins for all targets", responses=errors())
     async def overrides_of_all() -> OverridesView:
@@ -179,7 +181,7 @@ def _overrides(app: FastAPI, find: Find, find_kept: FindKept, operators: Operato
 
     @app.delete("/v1/overrides/{option}", summary="Remove a pin on all targets", responses=errors(404))
     async def remove_from_all(option: Option, who: Caller, column_family: Family = None) -> RemovedView:
-        return unpin(None, option, column_family, who)
+        return await unpin(None, option, column_family, who)
 
 
 def _pinned_instead(option: str, own: list[Override]) -> str:
@@ -191,7 +193,7 @@ def _pinned_instead(option: str, own: list[Override]) -> str:
 
 
 def _pauses(app: FastAPI, find: Find, operators: Operators) -> None:
-    def pause(loop: TargetLoop | None, reason: str, who: str) -> PausedView:
+    async def pause(loop: TargetLoop | None, reason: str, who: str) -> PausedView:
         book, target = operators.book, None if loop is None else loop.id
         was_paused = book.pauses.is_paused(target)
         operators.pause(loop, f"{who} paused it" + (f": {reason}" if reason else ""), who)
@@ -199,7 +201,7 @@ def _pauses(app: FastAPI, find: Find, operators: Operators) -> None:
         return PausedView(
             paused=None if in_force is None else in_force.reason,
             was_paused=was_paused,
-            warning=operators.not_durable,
+            warning=await operators.not_durable(),
         )
 
     @app.post(
@@ -208,22 +210,22 @@ def _pauses(app: FastAPI, find: Find, operators: Operators) -> None:
         responses=errors(404, 422),
     )
     async def pause_one(target: TargetId, body: PauseBody, who: Caller) -> PausedView:
-        return pause(find(target), body.reason, who)
+        return await pause(find(target), body.reason, who)
 
     @app.post("/v1/pause", summary="Pause all laws, also of targets that open later", responses=errors(422))
     async def pause_all(body: PauseBody, who: Caller) -> PausedView:
-        return pause(None, body.reason, who)
+        return await pause(None, body.reason, who)
 
     @app.post("/v1/targets/{target}/resume", summary="Resume its law", responses=errors(404))
     async def resume_one(target: TargetId, who: Caller) -> PausedView:
         loop = find(target)
         was_paused = operators.resume(loop, who)
-        return PausedView(paused=loop.status.paused, was_paused=was_paused, warning=operators.not_durable)
+        return PausedView(paused=loop.status.paused, was_paused=was_paused, warning=await operators.not_durable())
 
     @app.post("/v1/resume", summary="Resume all laws", responses=errors())
     async def resume_all(who: Caller) -> PausedView:
         was_paused = operators.resume(None, who)
-        return PausedView(paused=None, was_paused=was_paused, warning=operators.not_durable)
+        return PausedView(paused=None, was_paused=was_paused, warning=await operators.not_durable())
 
 
 def _restore(app: FastAPI, find: Find, operators: Operators) -> None:
@@ -234,7 +236,7 @@ def _restore(app: FastAPI, find: Find, operators: Operators) -> None:
     )
     async def restore(target: TargetId, who: Caller) -> RestoredView:
         restored, failed = await operators.restore(find(target), who)
-        return RestoredView.of(restored, failed, operators.not_durable)
+        return RestoredView.of(restored, failed, await operators.not_durable())
 
     @app.post(
         "/v1/restore",
@@ -243,4 +245,4 @@ def _restore(app: FastAPI, find: Find, operators: Operators) -> None:
     )
     async def restore_all(who: Caller) -> RestoredView:
         restored, failed = await operators.restore(None, who)
-        return RestoredView.of(restored, failed, operators.not_durable)
+        return RestoredView.of(restored, failed, await operators.not_durable())

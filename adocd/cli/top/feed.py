@@ -13,6 +13,8 @@ from adocd.targets.names import named
 _DECISIONS = 50
 #: More points than the daemon has for `SPAN_S` at one per second, so that it does not thin them out.
 _POINTS = 1000
+#: Points that are later than now by more than this are from before the wall clock was set back, in s.
+_AHEAD_S = 2.0
 #: How long (s) a daemon that ends may take to close its targets, one after the other, before it stops answering.
 _ENDING_S = 5.0
 #: Sorts open targets: stopped writes first, then possibly stalled, then delayed, then all others.
@@ -113,6 +115,8 @@ class TopFeed:
         (id_,) = frame.details
         if self._points_of != id_:
             self._points, self._points_of = [], id_
+        if self._points and self._points[-1]["unix_s"] > frame.unix_s + _AHEAD_S:
+            self._points = []  # the wall clock was set back, and what comes would be older than these
         begin_s = frame.unix_s - SPAN_S
         # Ask for everything first, then for newer points only. Keep old points: a restarted daemon has lost them.
         since_s = max(begin_s, self._points[-1]["unix_s"] if self._points else 0.0)

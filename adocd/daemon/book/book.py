@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from adocd.daemon.book.journal import rescue
 from adocd.daemon.book.journal.content import OPERATIONS_KEPT
 from adocd.daemon.book.journal.errors import JournalError, JournalUnopenable, JournalUnwritable
 from adocd.daemon.book.journal.journal import Journal, read_only
@@ -41,6 +42,8 @@ _OPERATIONS_WAITING = 1000
 #: A change waits no longer than this for the journal, and neither does a daemon that stops: guards and operators wait,
 #: too, as long as a change is in flight.
 ANSWERS_WITHIN_S = 5.0
+#: An operator whose request is in force waits no longer than this to be told that it is durable.
+_TOLD_WITHIN_S = 1.0
 #: A wall clock that is off by more than this was set; less is a leap second, or the time between two readings.
 _WALL_CLOCK_OFF_S = 2.0
 _Key = tuple[str | None, str, str | None]
@@ -70,7 +73,7 @@ class Book:
         self._path = path
         self._journal = journal
         self._clocks = clocks
-        self._late = None if journal is None else LateWrites(journal)
+        self._late = None if journal is None else LateWrites(journal, clocks.monotonic)
         self._tuned: dict[str, dict[OptionName, Tuned]] = {}
         for tuned in contents.tuned:
             self._tuned.setdefault(tuned.target, {})[tuned.option_name] = tuned
@@ -96,7 +99,7 @@ class Book:
         has it open, or a newer adocd or another program wrote it.
         """
         journal = await Journal.open_or_wait(path, run=run, wall_clock=clocks.wall)
-        contents: Contents | None = None
+        contents, is_there = Contents(), True
         if journal.is_open:
             contents = Contents(
                 tuned=await journal.tuned(),
@@ -108,17 +111,20 @@ class Book:
             )
         else:
             _log.error("%s; nothing new is changed, and what was left tuned is restored", journal.problem)
-            contents = await _readable(path)
-        book = cls(path, journal, contents or Contents(), clocks)
-        if contents is not None:
-            journal.keep_in_mind(book._contents)
+            is_there = await asyncio.to_thread(_is_there, path)
+            found = await _readable(path) if is_there else contents
+            if found is None:
+                return cls(path, journal, contents, clocks)
+            contents = found
+        book = cls(path, journal, contents, clocks)
+        journal.keep_in_mind(book._contents, began_without_file=not is_there)
         book._follow_wall_clock()
         return book
 
     @property
     def problem(self) -> str | None:
         """Why nothing new may be changed now, in one sentence; None if changes are allowed."""
-        if self._overdue:
+        if self._overdue or (self._late is not None and self._late.unanswered_s > ANSWERS_WITHIN_S):
             return f"the journal {self._path} has not answered for {ANSWERS_WITHIN_S:g} s"
         return None if self._journal is None else self._journal.problem
 
@@ -153,6 +159,18 @@ class Book:
     def unsaved(self) -> int:
         """Number of operators' requests and restores that a restart would lose now."""
         return 0 if self._late is None else len(self._late)
+
+    async def not_durable(self) -> str | None:
+        """Why a restart would lose something that operators asked for, in one sentence; None once all is written.
+
+        Waits for the journal, but not for long: what was asked for is in force already.
+        """
+        if self._late is None or not self._late:
+            return None
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_TOLD_WITHIN_S):
+                await self._late.attempt()
+        return (self.problem or f"the journal {self._path} has not answered yet") if self._late else None
 
     def save(self) -> None:
         """Maintain the journal: repair it, retry failed writes, and if there are none, test whether it is writable."""
@@ -458,15 +476,20 @@ def _key(override: Override) -> _Key:
     return override.target, override.option, override.column_family
 
 
+def _is_there(path: Path) -> bool:
+    """Whether there may be a journal: only a path that is surely empty has none."""
+    try:
+        os.lstat(rescue.newest(path))
+    except FileNotFoundError:
+        return False
+    except OSError:
+        pass
+    return True
+
+
 async def _readable(path: Path) -> Contents | None:
     """Read a journal that cannot be opened; None if it cannot be read either."""
     try:
         return await read_only(path)
     except JournalUnopenable:
-        try:
-            os.lstat(path)
-        except FileNotFoundError:
-            return Contents()
-        except OSError:
-            pass
         return None

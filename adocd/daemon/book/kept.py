@@ -32,7 +32,7 @@ def kept(contents: Contents) -> Mapping[str, KeptTarget]:
     paths = {record.target: record.path or "" for record in records if record.target is not None}
     # Each record is looked at once: hundreds of closed databases are asked about together.
     policies = {policy.target for policy in contents.policies}
-    pauses = {pause.target for pause in contents.pauses}
+    pauses = {pause.target for pause in contents.pauses if pause.state != "resumed"}
     overrides = Counter(override.target for override in contents.overrides)
     originals: dict[str, list[str]] = {}
     for tuned in contents.tuned:

@@ -1,11 +1,11 @@
-"""Which targets are paused or to be restored. In force at once; written in the background, so that nobody waits."""
+"""Which targets are paused or to be restored. In force at once; written in the background, so that nobody waits.
 
-import functools
-from collections.abc import Callable, Coroutine, Iterable, Set
+They are written all together: a daemon that ends between two writes would keep some of them and lose others.
+"""
+
+from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any
 
-from adocd.daemon.book.journal.journal import Journal
 from adocd.daemon.book.journal.late import Write
 from adocd.daemon.book.journal.records import Pause
 
@@ -59,22 +59,26 @@ class Pauses:
             # All are restored but those that were resumed since: a pause of all is a pause of these.
             resumed = [known for known in self._pauses.values() if known.state == "resumed"]
             for each in resumed if pause.target is None else ():
-                self._put(replace(pause, target=each.target, path=each.path))
+                self._pauses[each.target] = replace(pause, target=each.target, path=each.path)
+            self._write()
             return
         if pause.target is None:
-            restored = {target for target, known in self._pauses.items() if known.state == "restored"}
-            self._clear(but=restored if pause.state == "paused" else set())
-        self._put(pause)
+            is_kept = {"restored"} if pause.state == "paused" else set[str]()
+            self._pauses = {target: known for target, known in self._pauses.items() if known.state in is_kept}
+        self._pauses[pause.target] = pause
+        self._write()
 
     def resume(self, target: str | None, path: str | None, who: str) -> bool:
         """Allow changes to a target, or to all, again; returns whether it was paused."""
-        was_paused = self.is_paused(target)
+        was_paused, before = self.is_paused(target), dict(self._pauses)
         if target is None:
-            self._clear()
+            self._pauses.clear()
         elif None in self._pauses:
-            self._put(Pause(target, path, "resumed", "resumed", who, self._wall_clock()))
-        elif self._pauses.pop(target, None) is not None:
-            self._later(("pause", target), functools.partial(_resume, target))
+            self._pauses[target] = Pause(target, path, "resumed", "resumed", who, self._wall_clock())
+        else:
+            self._pauses.pop(target, None)
+        if self._pauses != before:
+            self._write()
         return was_paused
 
     def entry(self, target: str) -> Pause | None:
@@ -83,22 +87,13 @@ class Pauses:
 
     def forgotten(self, target: str, known: Pause | None) -> None:
         """Drop a target's own entry, which the file has no more; one that is not the `known` stays, and is written."""
-        if (entered := self._pauses.pop(target, None)) is not None and entered is not known:
-            self._put(entered)
+        if self._pauses.get(target) is known:
+            self._pauses.pop(target, None)
+        self._write()  # also because what was written meanwhile had all of them
 
     def _is_restored(self, target: str | None) -> bool:
         found = self.of(target)
         return found is not None and found.state == "restored"
 
-    def _put(self, pause: Pause) -> None:
-        self._pauses[pause.target] = pause
-        self._later(("pause", pause.target), lambda journal: journal.pause(pause))
-
-    def _clear(self, but: Set[str | None] = frozenset()) -> None:
-        for target in self._pauses.keys() - but:
-            del self._pauses[target]
-            self._later(("pause", target), functools.partial(_resume, target))
-
-
-def _resume(target: str | None, journal: Journal) -> Coroutine[Any, Any, object]:
-    return journal.resume(target)
+    def _write(self) -> None:
+        self._later(("pauses",), lambda journal: journal.keep_pauses(self.entries))

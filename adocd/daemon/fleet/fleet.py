@@ -179,6 +179,9 @@ class Fleet:
                 now_s = self._settings.wall_clock()
                 self._book.pauses.enter(Pause(target_id, path, "paused", reason, _ITSELF, now_s))
             return Policy(registry.WATCHING)
+        if is_for_unknown_policy(self._book.pauses.entry(target_id)):
+            _log.info("%s: its policy is understood again", path)
+            self._book.pauses.resume(target_id, path, _ITSELF)
         if policy is not None:
             _log.info("%s: the policy is %s, as an operator has set it", path, policy.controller)
         else:

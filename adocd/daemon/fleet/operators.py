@@ -68,11 +68,10 @@ class Operators:
         """The state that outlives the daemon, for its REST and command line to read."""
         return self._book
 
-    @property
-    def not_durable(self) -> str | None:
+    async def not_durable(self) -> str | None:
         """Why the last request would not survive a restart yet, in one sentence; None if it would."""
-        problem = self._book.problem
-        return None if problem is None else f"it is in force, but would be lost in a restart of the daemon: {problem}"
+        why = await self._book.not_durable()
+        return None if why is None else f"it is in force, but would be lost in a restart of the daemon: {why}"
 
     # -- policies
 

@@ -13,6 +13,7 @@ from adocd.probes.files import text_or
 from adocd.probes.lock_holder import LockHolder, lock_holder, open_files
 from adocd.probes.options_file import OptionsFile, newest_of
 from adocd.targets.errors import TargetError
+from adocd.targets.names import not_utf8
 
 #: How often to search all processes for a lock holder missing from /proc/locks; slow on a large machine.
 _SEARCH_PERIOD_S = 5.0
@@ -70,6 +71,8 @@ class DirectoryPlace:
     def look(self) -> Place:
         """Return what is there now. Raises NoDatabase, with one sentence, if there is no database."""
         path = Path(os.path.realpath(self._path))
+        if (why := not_utf8(path)) is not None:
+            raise NoDatabase(why)
         try:
             database = self._options_in(path)
         except (FileNotFoundError, NotADirectoryError):

@@ -15,12 +15,13 @@ from adocd.daemon.book import book as book_module
 from adocd.daemon.book.book import Book
 from adocd.daemon.book.journal import content
 from adocd.daemon.book.journal.errors import JournalError, JournalForeign, JournalLocked
-from adocd.daemon.book.journal.records import SENT_VALUES_KEPT
+from adocd.daemon.book.journal.records import SENT_VALUES_KEPT, Pause
 from adocd.model.knob import MIB
 from adocd.model.policy import Policy, Shaping
 from tests.daemon.book.journal.support import A, B, decision, noise, overwrite
 from tests.daemon.book.journal.test_full_disk import file_size_limit
 from tests.daemon.book.runs import BATCH, JOBS, Time, in_two_runs, opened, override, pause
+from tests.daemon.book.slow import held
 from tests.daemon.harness import ADOC, Scene, outcomes, overflowing, ticks, until, with_agent, write_buffer_size
 
 DAY_S = 86400.0
@@ -211,6 +212,43 @@ def test_a_pause_of_all_and_one_that_goes_on(path: Path, time: Time) -> None:
     in_two_runs(path, time, third, third)
 
 
+def test_a_restore_of_all_takes_the_place_of_those_of_each_in_one_commit(
+    path: Path, time: Time, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A daemon that is killed in between would have lost some of them, and not have the one of all yet."""
+    seen = list[list[Pause]]()
+    replace_all = content.replace_all
+
+    def noted(connection: sqlite3.Connection, kind: Any, documents: tuple[Pause, ...]) -> None:
+        seen.append(sorted(documents, key=repr))
+        replace_all(connection, kind, documents)
+
+    async def first(book: Book) -> None:
+        for target in (A, B):
+            book.pauses.enter(pause(target, "restored"))
+        assert await book.not_durable() is None
+        monkeypatch.setattr(content, "replace_all", noted)
+        book.pauses.enter(pause(None, "restored"))
+        assert await book.not_durable() is None
+        assert seen == [[pause(None, "restored")]]
+
+    async def second(book: Book) -> None:
+        assert book.pauses.entries == (pause(None, "restored"),)
+
+    in_two_runs(path, time, first, second)
+
+
+def test_what_was_resumed_after_a_restore_of_all_is_not_paused(path: Path, time: Time) -> None:
+    async def run() -> None:
+        async with opened(path, time) as book:
+            book.pauses.enter(pause(None, "restored"))
+            book.pauses.enter(pause(B, "restored"))
+            assert book.pauses.resume(A, "/db", "ann")
+            assert {id_: kept.paused for id_, kept in book.kept.items()} == {A: False, B: True}
+
+    asyncio.run(run())
+
+
 @pytest.mark.parametrize("meant", [A, None], ids=["that one", "all"])
 def test_a_target_that_was_resumed_after_a_restore_of_all_can_be_paused(
     path: Path, time: Time, meant: str | None
@@ -254,14 +292,14 @@ def test_what_could_not_be_written_is_written_as_soon_as_it_can(
     async def first(book: Book) -> None:
         pinned = override(time, None)
         await book.pin(pinned)
-        put = content.put
+        replace_all = content.replace_all
 
         def full(*_: object) -> None:
             error = sqlite3.OperationalError("database or disk is full")
             error.sqlite_errorcode = sqlite3.SQLITE_FULL
             raise error
 
-        monkeypatch.setattr(content, "put", full)
+        monkeypatch.setattr(content, "replace_all", full)
         book.pauses.enter(pause(A))
         assert book.unpin(A, pinned.option, None)
         await asyncio.sleep(0.1)
@@ -269,9 +307,9 @@ def test_what_could_not_be_written_is_written_as_soon_as_it_can(
         assert book.unsaved == 2
         with pytest.raises(JournalError):
             await book.intend(A, "/db", "s1", {JOBS: "4"}.items(), {JOBS: "2"})
-        monkeypatch.setattr(content, "put", put)
+        monkeypatch.setattr(content, "replace_all", replace_all)
         book.save()
-        await asyncio.sleep(0.1)
+        assert await book.not_durable() is None
         assert book.unsaved == 0
 
     async def second(book: Book) -> None:
@@ -405,6 +443,51 @@ def test_a_journal_that_can_be_opened_again_keeps_what_it_had(path: Path, time: 
     asyncio.run(run())
 
 
+def test_a_journal_that_appears_after_the_start_is_left_as_it_is(path: Path, time: Time) -> None:
+    """As on a disk that is mounted late: what it has is not known, and must not be lost."""
+    away = path.parent.with_name("not-mounted")
+
+    async def run() -> None:
+        async with opened(path, time) as book:
+            await book.intend(A, "/db", "s1", {JOBS: "4"}.items(), {JOBS: "2"})
+        os.rename(path.parent, away)
+        os.symlink("nowhere", path.parent)
+        async with opened(path, time) as book:
+            assert book.problem is not None
+            assert book.left(A) == {}
+            os.unlink(path.parent)
+            os.rename(away, path.parent)
+            book.save()
+            await asyncio.sleep(0.2)
+            assert "appeared after the daemon had started" in (book.problem or "")
+            with pytest.raises(JournalError):
+                await book.intend(A, "/db", "s1", {JOBS: "8"}.items(), {JOBS: "4"})
+        async with opened(path, time) as book:
+            assert {option: each.original for option, each in book.left(A).items()} == {JOBS: "2"}
+
+    asyncio.run(run())
+
+
+def test_an_unfinished_repair_is_read_where_it_cannot_be_finished(path: Path, time: Time) -> None:
+    async def run() -> None:
+        async with opened(path, time) as book:
+            await book.intend(A, "/db", "s1", {JOBS: "4"}.items(), {JOBS: "2"})
+        os.rename(path, f"{path}.rescued")  # killed between the two renames
+        lock = path.with_name(f"{path.name}.lock")
+        lock.unlink()
+        lock.mkdir()
+        async with opened(path, time) as book:
+            assert book.problem is not None
+            assert set(book.left(A)) == {JOBS}
+            lock.rmdir()
+            book.save()
+            await until_it_can_be_written(book)
+        async with opened(path, time) as book:
+            assert set(book.left(A)) == {JOBS}
+
+    asyncio.run(run())
+
+
 def test_one_that_cannot_even_be_read_is_left_alone_until_a_restart(path: Path, time: Time) -> None:
     """Nobody knows what must be in it: to write it anew would forget that."""
     path.mkdir(parents=True)
@@ -461,16 +544,16 @@ def test_another_programs_database_is_no_journal(path: Path, time: Time) -> None
 def test_a_stop_does_not_wait_for_a_journal_that_hangs(
     path: Path, time: Time, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    answers, put = threading.Event(), content.put
+    answers, replace_all = threading.Event(), content.replace_all
     monkeypatch.setattr(book_module, "ANSWERS_WITHIN_S", 0.3)
 
     def hanging(*args: Any) -> None:
         answers.wait(60)
-        put(*args)
+        replace_all(*args)
 
     async def run() -> None:
         async with opened(path, time) as book:
-            monkeypatch.setattr(content, "put", hanging)
+            monkeypatch.setattr(content, "replace_all", hanging)
             book.pauses.enter(pause(A))
             await book.close()
             assert "does not answer" in caplog.text
@@ -480,3 +563,23 @@ def test_a_stop_does_not_wait_for_a_journal_that_hangs(
         asyncio.run(run())
     finally:
         answers.set()
+
+
+def test_a_journal_that_hangs_is_said_at_once_and_is_a_problem_soon(
+    path: Path, time: Time, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(book_module, "_TOLD_WITHIN_S", 0.05)
+
+    async def run() -> None:
+        async with opened(path, time) as book:
+            assert await book.not_durable() is None
+            with held(book):
+                book.pauses.enter(pause(A))
+                problems = [await book.not_durable(), book.problem]
+                time.pass_s(book_module.ANSWERS_WITHIN_S + 1)
+                problems += [await book.not_durable(), book.problem]
+            assert await book.not_durable() is None
+            overdue = f"the journal {path} has not answered for 5 s"
+            assert problems == [f"the journal {path} has not answered yet", None, overdue, overdue]
+
+    asyncio.run(run())

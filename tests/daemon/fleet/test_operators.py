@@ -109,6 +109,20 @@ def test_a_reset_policy_ends_no_pause_of_the_user_adocd(tmp_path: Path, ask: Ask
     with_database(tmp_path, body)
 
 
+def test_a_pause_for_a_policy_that_was_not_understood_ends_with_a_version_that_knows_it(tmp_path: Path) -> None:
+    async def body(fleet: Fleet, loop: TargetLoop) -> None:
+        reason = "there is no controller 'adoc'; set or reset the policy"
+        books[fleet].pauses.enter(Pause(loop.id, loop.path, "paused", reason, "adocd itself", 1.0))
+        await books[fleet].set_policy(loop.id, loop.path, Policy("adoc"), "ann")
+        assert fleet.policy_for(loop.id, loop.path).controller == "adoc"
+        assert books[fleet].pauses.of(loop.id) is None
+        books[fleet].pauses.enter(Pause(loop.id, loop.path, "paused", "ann paused it", "ann", 1.0))
+        fleet.policy_for(loop.id, loop.path)
+        assert books[fleet].pauses.of(loop.id) is not None, "a pause of hers stays"
+
+    with_database(tmp_path, body)
+
+
 @pytest.mark.parametrize("ask", [reset_one, reset_several])
 @pytest.mark.parametrize("who", ["adocd", "adocd itself"], ids=["of an older version", "of this version"])
 def test_a_reset_policy_ends_the_pause_for_a_policy_that_was_not_understood(

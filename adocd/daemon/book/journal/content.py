@@ -6,14 +6,13 @@ from contextlib import suppress
 from dataclasses import asdict, replace
 from typing import Any
 
-from adocd.daemon.book.journal.documents import KINDS, OVERRIDES, TUNED, DocumentKind, dump, load
+from adocd.daemon.book.journal.documents import KINDS, TUNED, DocumentKind, dump, load
 from adocd.daemon.book.journal.records import (
     Intent,
     JournaledChange,
     JournaledDecision,
     JournaledSetting,
     Operation,
-    Override,
     Tuned,
 )
 from adocd.model.values import OptionName
@@ -89,21 +88,20 @@ def probe(connection: sqlite3.Connection) -> None:
     connection.execute("DELETE FROM documents WHERE kind = 'probe'")
 
 
-def expire(connection: sqlite3.Connection, now_unix_s: float) -> tuple[Override, ...]:
-    """Remove the expired overrides and return them."""
-    due = tuple(
-        override
-        for override in OVERRIDES.all(connection)
-        if override.expires_unix_s is not None and override.expires_unix_s <= now_unix_s
-    )
-    for override in due:
-        OVERRIDES.delete(connection, override.target, override.option, override.column_family)
-    return due
-
-
 def put(connection: sqlite3.Connection, kind: DocumentKind[Any], document: Any) -> None:
     """Write a document, replacing the one with the same key."""
     kind.put(connection, document)
+
+
+def replace_all(connection: sqlite3.Connection, kind: DocumentKind[Any], documents: Iterable[Any]) -> None:
+    """Make these the only documents of their kind; what is there already is not written again."""
+    wanted, known = tuple(documents), kind.all(connection)
+    for document in known:
+        if document not in wanted:
+            kind.delete(connection, *(getattr(document, member) for member in kind.key))
+    for document in wanted:
+        if document not in known:
+            kind.put(connection, document)
 
 
 def put_all(connection: sqlite3.Connection, kind: DocumentKind[Any], documents: Iterable[Any]) -> None:

@@ -29,7 +29,7 @@ async def read_only(path: Path) -> Contents:
     Damaged rows are left out. Never use it on a journal that this process has open: it would drop SQLite's locks
     (sqlite.org/howtocorrupt.html, 2.2). Raises JournalUnopenable.
     """
-    return await asyncio.to_thread(rescue.read, path)
+    return await asyncio.to_thread(lambda: rescue.read(rescue.newest(path)))
 
 
 class Journal:
@@ -85,9 +85,14 @@ class Journal:
             raise
         return journal
 
-    def keep_in_mind(self, remembered: Callable[[], Contents]) -> None:
-        """Set the function that returns the content for a repaired file; it is called in the event loop."""
+    def keep_in_mind(self, remembered: Callable[[], Contents], *, began_without_file: bool = False) -> None:
+        """Set the function that returns the content for a repaired file; it is called in the event loop.
+
+        With `began_without_file`, a journal that appears later, for example with a disk that is mounted late, is left
+        as it is if there is anything in it.
+        """
         self._worker.remembered = remembered
+        self._worker.began_without_file = began_without_file
 
     @property
     def is_open(self) -> bool:
@@ -170,22 +175,12 @@ class Journal:
         return await self._worker.write(OVERRIDES.delete, target, option, column_family)
 
     async def overrides(self) -> tuple[Override, ...]:
-        """Return all overrides, including expired ones that `expire` has not removed yet."""
+        """Return all overrides, including expired ones."""
         return await self._worker.read(OVERRIDES.all)
 
-    async def expire(self, now_unix_s: float) -> tuple[Override, ...]:
-        """Remove the expired overrides, and return them; writes nothing if there are none."""
-        if all(o.expires_unix_s is None or o.expires_unix_s > now_unix_s for o in await self.overrides()):
-            return ()
-        return await self._worker.write(content.expire, now_unix_s)
-
-    async def pause(self, pause: Pause) -> None:
-        """Record a pause of a target, or of all."""
-        await self._worker.write(content.put, PAUSES, pause)
-
-    async def resume(self, target: str | None) -> bool:
-        """Delete a pause; returns whether there was one."""
-        return await self._worker.write(PAUSES.delete, target)
+    async def keep_pauses(self, pauses: Iterable[Pause]) -> None:
+        """Make these the pauses, of single targets and of all, in one commit: one of all replaces those of each."""
+        await self._worker.write(content.replace_all, PAUSES, tuple(pauses))
 
     async def pauses(self) -> tuple[Pause, ...]:
         """Return all pauses."""

@@ -15,10 +15,14 @@ Write = Callable[[Journal], Coroutine[Any, Any, object]]
 class LateWrites:
     """The pending writes, by subject: only the newest for each subject, in order of arrival."""
 
-    def __init__(self, journal: Journal) -> None:
+    def __init__(self, journal: Journal, clock: Callable[[], float]) -> None:
+        """`clock`: monotonic, in seconds."""
         self._journal = journal
+        self._clock = clock
         self._waiting: dict[tuple[object, ...], Write] = {}
         self._task: asyncio.Task[None] | None = None
+        #: When the write that runs was begun.
+        self._asked_s = 0.0
 
     def __len__(self) -> int:
         return len(self._waiting)
@@ -26,6 +30,11 @@ class LateWrites:
     def __contains__(self, about: tuple[object, ...]) -> bool:
         """Whether a write about this subject is pending, also if the journal has begun it."""
         return about in self._waiting
+
+    @property
+    def unanswered_s(self) -> float:
+        """For how long the journal has not answered, in s."""
+        return 0.0 if self._task is None else self._clock() - self._asked_s
 
     def add(self, about: tuple[object, ...], write: Write) -> None:
         """Write in the background, and retry at each `begin` until it succeeds."""
@@ -36,6 +45,7 @@ class LateWrites:
     def begin(self, *, look: bool = False) -> None:
         """Start writing the pending entries; with `look`, check the journal first, even if nothing is pending."""
         if (self._waiting or look) and self._task is None:
+            self._asked_s = self._clock()
             self._task = asyncio.get_running_loop().create_task(self._write_all(look), name="journal")
 
     async def settle(self) -> None:
@@ -60,6 +70,7 @@ class LateWrites:
                 await self._journal.look()
             while self._waiting:
                 about, write = next(iter(self._waiting.items()))
+                self._asked_s = self._clock()
                 await write(self._journal)
                 if self._waiting.get(about) is write:
                     del self._waiting[about]

@@ -99,6 +99,11 @@ def put(connection: sqlite3.Connection, contents: Contents) -> None:
     content.put_operations(connection, contents.operations, content.OPERATIONS_KEPT)
 
 
+def has_documents(connection: sqlite3.Connection) -> bool:
+    """Whether a journal has anything that must not be lost."""
+    return connection.execute("SELECT 1 FROM documents LIMIT 1").fetchone() is not None
+
+
 def clean_up(path: Path) -> None:
     """Remove copies left by interrupted repairs; the caller must hold the lock."""
     for left_over in path.parent.iterdir():
@@ -108,7 +113,12 @@ def clean_up(path: Path) -> None:
 
 def is_unfinished(path: Path) -> bool:
     """Whether a repair was interrupted after the new journal was complete and before it was in place."""
-    return _rescued(path).exists()
+    return os.path.exists(_rescued(path))
+
+
+def newest(path: Path) -> Path:
+    """Return the file that is the journal: of an unfinished repair, the new one."""
+    return _rescued(path) if is_unfinished(path) else path
 
 
 def finish(path: Path, now_unix_s: float) -> Path:

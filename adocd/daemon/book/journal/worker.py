@@ -40,6 +40,8 @@ class Worker:
         self.rescue: Rescue | None = None
         #: Returns the content for a repaired file; None while unknown, and then nothing is repaired.
         self.remembered: Callable[[], Contents] | None = None
+        #: Whether what is remembered began without a file: then one that appears is not known, and not overwritten.
+        self.began_without_file = False
         self._wall_clock = wall_clock
         self._mend_period_s = mend_period_s
         self._mend_after_s = 0.0
@@ -181,6 +183,11 @@ class Worker:
             before.close()
         opened = opening.open_or_rescue(self.path, self._wall_clock)
         try:
+            if before is None and self.began_without_file and rescue.has_documents(opened.connection):
+                raise JournalUnwritable(
+                    f"the journal {self.path} appeared after the daemon had started, and has what it does not know: "
+                    "restart the daemon"
+                )
             with transaction(opened.connection):
                 rescue.put(opened.connection, contents)
             opened.has_written()

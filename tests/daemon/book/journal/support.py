@@ -107,7 +107,7 @@ async def fill_with_everything(journal: Journal) -> None:
     for whose in (None, A, B):
         await journal.set_policy(policy(whose))
         await journal.add_override(override(whose))
-        await journal.pause(pause(whose))
+    await journal.keep_pauses(pause(whose) for whose in (None, A, B))
     for n in range(50):
         journal.decided(A, decision(n), path="/data/db")
     await journal.flush()

@@ -139,7 +139,7 @@ def test_a_decision_that_cannot_be_stored_does_not_hold_up_the_next(tmp_path: Pa
 def test_after_the_close_decisions_are_counted_as_lost(tmp_path: Path) -> None:
     async def run() -> None:
         async with opened(tmp_path / "journal") as journal:
-            await journal.pause(pause())
+            await journal.keep_pauses([pause()])
         journal.decided(A, decision(1), path=None)
         assert journal.lost_decisions == 1
         await journal.close()

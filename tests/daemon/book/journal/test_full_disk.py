@@ -91,7 +91,6 @@ def test_a_full_disk_stops_changes_only_and_only_while_it_is_full(small_disk: Pa
         with pytest.raises(JournalFull):
             await journal.flush()
         assert (await journal.decisions(A))[-1].sequence == 100
-        assert await journal.expire(5.0) == ()
         assert await journal.tuned() == before
 
         ballast.unlink()
@@ -112,7 +111,7 @@ def test_the_journal_opens_and_reads_on_a_full_disk(small_disk: Path) -> None:
         assert await counts(journal) == EVERYTHING
         assert len(await journal.decisions()) == 50
         with pytest.raises(JournalFull):
-            await journal.pause(replace(pause(), reason="x" * 10_000))
+            await journal.keep_pauses([replace(pause(), reason="x" * 10_000)])
         assert await counts(journal) == EVERYTHING
         journal.decided(A, decision(1), path=None)
 
@@ -215,10 +214,10 @@ def test_a_write_error_stops_changes_only_while_it_lasts(tmp_path: Path) -> None
 
 def test_a_journal_removed_under_the_daemon_is_noticed(tmp_path: Path) -> None:
     async def use(journal: Journal) -> None:
-        await journal.pause(pause())
+        await journal.keep_pauses([pause()])
         (tmp_path / "journal").rename(tmp_path / "elsewhere")
         with pytest.raises(JournalUnwritable, match="was removed by somebody else"):
-            await journal.resume(None)
+            await journal.keep_pauses([])
         assert await journal.pauses() == (pause(),)
 
     with_journal(tmp_path / "journal", use)

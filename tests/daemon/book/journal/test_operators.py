@@ -51,7 +51,7 @@ def test_a_policy_of_another_version_is_named_and_harms_no_other(tmp_path: Path)
     with_journal(tmp_path / "journal", use)
 
 
-def test_overrides_are_replaced_removed_and_expire(tmp_path: Path) -> None:
+def test_overrides_are_replaced_and_removed(tmp_path: Path) -> None:
     async def use(journal: Journal) -> None:
         await journal.add_override(override(A, expires_unix_s=10.0))
         await journal.add_override(replace(override(A, expires_unix_s=20.0), value="8"))
@@ -62,24 +62,9 @@ def test_overrides_are_replaced_removed_and_expire(tmp_path: Path) -> None:
             (A, "default", "4"),
             (None, None, "4"),
         ]
-        assert await journal.expire(19.9) == ()
-        assert [o.value for o in await journal.expire(20.0)] == ["8"]
-        assert await journal.expire(20.0) == ()
         assert await journal.remove_override(A, "max_background_jobs", "default")
         assert not await journal.remove_override(A, "max_background_jobs", "default")
-        assert [o.target for o in await journal.overrides()] == [None]
-        assert await journal.expire(1e12) == (), "without an expiry it stays"
-
-    with_journal(tmp_path / "journal", use)
-
-
-def test_a_wall_clock_set_back_does_no_harm(tmp_path: Path) -> None:
-    async def use(journal: Journal) -> None:
-        for unix_s in (100.0, 50.0, -5.0):
-            await journal.add_override(replace(override(A, str(unix_s), expires_unix_s=unix_s + 10), unix_s=unix_s))
-        assert [o.option for o in await journal.expire(70.0)] == ["50.0", "-5.0"]
-        assert await journal.expire(20.0) == ()
-        assert [o.option for o in await journal.expire(110.0)] == ["100.0"]
+        assert [(o.target, o.value) for o in await journal.overrides()] == [(A, "8"), (None, "4")]
 
     with_journal(tmp_path / "journal", use)
 
@@ -88,14 +73,12 @@ def test_pauses(tmp_path: Path) -> None:
     path = tmp_path / "journal"
 
     async def set_some(journal: Journal) -> None:
-        await journal.pause(pause(A))
-        await journal.pause(pause(None))
+        await journal.keep_pauses([pause(A), pause(None)])
 
     async def resume(journal: Journal) -> None:
         assert [p.target for p in await journal.pauses()] == [A, None]
-        assert await journal.resume(None)
-        assert not await journal.resume(None)
-        assert await journal.pauses() == (pause(A),)
+        await journal.keep_pauses([pause(A), pause(B)])
+        assert await journal.pauses() == (pause(A), pause(B))
 
     with_journal(path, set_some)
     with_journal(path, resume)
@@ -105,7 +88,7 @@ def test_nobody_else_may_read_it(tmp_path: Path) -> None:
     path = tmp_path / "state" / "adocd" / "journal"
 
     async def use(journal: Journal) -> None:
-        await journal.pause(pause())
+        await journal.keep_pauses([pause()])
         assert {file.name: stat.S_IMODE(file.stat().st_mode) for file in path.parent.iterdir()} == {
             "journal": 0o600,
             "journal-wal": 0o600,

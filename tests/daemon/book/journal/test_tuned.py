@@ -103,8 +103,7 @@ def test_who_is_forgotten_keeps_the_originals_that_are_due(tmp_path: Path) -> No
 
     async def use(journal: Journal) -> None:
         await intend(journal, Intent(JOBS, "7", "8"), target=B)
-        for target in (A, B):
-            await journal.pause(Pause(target, "/db", "paused", "", "alice", 1.0))
+        await journal.keep_pauses(Pause(target, "/db", "paused", "", "alice", 1.0) for target in (A, B))
         assert await journal.forget(B) == 1
         assert [pause.target for pause in await journal.pauses()] == [A]
         assert [(t.target, t.original) for t in await journal.tuned()] == [(B, "7")]
