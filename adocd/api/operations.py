@@ -35,6 +35,7 @@ OPERATIONS: Mapping[tuple[str, str], RestOperation] = {
     ("get", "/v1/targets/{target}/samples"): RestOperation("listSamples", "targets"),
     ("get", "/v1/targets/{target}/history"): RestOperation("getHistory", "targets"),
     ("get", "/v1/targets/{target}/decisions"): RestOperation("listDecisions", "targets"),
+    ("get", "/v1/targets/{target}/decisions/of-all-runs"): RestOperation("listDecisionsOfAllRuns", "targets"),
     ("get", "/v1/targets/{target}/snapshot"): RestOperation("getSnapshot", "targets"),
     ("get", "/v1/targets/{target}/policy"): RestOperation("getPolicy", "policy"),
     ("put", "/v1/targets/{target}/policy"): RestOperation("setPolicy", "policy", body_bytes=_POLICY_BYTES),

@@ -6,7 +6,7 @@ import typer
 
 from adocd.api.client import NoDaemon, RestClient, RestError
 from adocd.cli import show, show_lint
-from adocd.cli.exits import Exit
+from adocd.cli.exits import Exit, fail
 from adocd.cli.target import Json, TargetName, daemon, target_id
 from adocd.cli.terminal import say
 
@@ -57,10 +57,20 @@ def decisions(
     before: Annotated[
         int | None, typer.Option("--before", min=1, metavar="NUMBER", help="Only those before this one.")
     ] = None,
+    all_runs: Annotated[
+        bool, typer.Option("--all-runs", help="Those in the journal, also of former runs of the daemon.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Show a target's last decisions: the signal, the rule that fired, what was set, and the outcome."""
     client = daemon()
+    if all_runs:
+        if before is not None:
+            fail("say --before or --all-runs, not both: each run counts its decisions anew", Exit.USAGE)
+        id_ = target_id(client, target, also_kept=True)
+        answer = client.get(f"/v1/targets/{id_}/decisions/of-all-runs", limit=limit)
+        show.json_or(as_json, answer["decisions"], show.decisions_of_all_runs)
+        return
     page: dict[str, str | int] = {"limit": limit} if before is None else {"limit": limit, "before": before}
     answer = client.get(f"/v1/targets/{target_id(client, target)}/decisions", **page)
     show.json_or(as_json, answer["decisions"], show.decisions)

@@ -156,7 +156,12 @@ def jobs_in_words(sample: dict[str, Any]) -> str:
     return f"{sample['background_jobs']} by {sample['threads_by']}" + ("" if most is None else f", at most {most}")
 
 
-def decisions(records: list[dict[str, Any]]) -> None:
+def decisions_of_all_runs(records: list[dict[str, Any]]) -> None:
+    """Show decisions of several runs of the daemon, which may be days old."""
+    decisions(records, date=True)
+
+
+def decisions(records: list[dict[str, Any]], *, date: bool = False) -> None:
     """Show decisions, oldest first; those that repeat one are in its row."""
     if not records:
         console.print(sentences.NO_DECISIONS)
@@ -164,11 +169,11 @@ def decisions(records: list[dict[str, Any]]) -> None:
     rows = table("#", "time", "rule", "set", "because", "outcome")
     for repeated in in_rows(records):
         record = repeated.record
-        often = [f"{repeated.often}, until {clock(repeated.last_unix_s)}"] if repeated.often else []
+        often = [f"{repeated.often}, until {clock(repeated.last_unix_s, date=date)}"] if repeated.often else []
         notes = [record["outcome"], *often, *record["guards"], *([record["detail"]] if record["detail"] else [])]
         rows.add_row(
             str(repeated.first_sequence),
-            clock(repeated.first_unix_s),
+            clock(repeated.first_unix_s, date=date),
             record["rule"],
             "\n".join(_setting(s) for s in record["settings"]) or "\n".join(map(_change, record["changes"])) or "-",
             record["signal"],
@@ -278,6 +283,8 @@ def policy_in_words(t: dict[str, Any]) -> str:
 
 
 def _change(change: dict[str, Any]) -> str:
+    if isinstance(change["option"], str):  # as the journal has it
+        return f"{change['option']} {change['before']} -> {change['value']}"
     name = change["option"]["name"]
     family = f" ({name})" if name else ""
     option, before, after = change["option"]["option"], change["before"], change["value"]

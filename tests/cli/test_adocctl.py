@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import socket
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,26 @@ def test_an_operators_way_through(run_dir: Path) -> None:
         eventually(lambda: batch(database) == str(64 << 20), what="the originals are back")
         assert "adoc batch_max_bytes=134217728 (paused)" in command("adocctl", "targets", run_dir=run_dir).ok()
         assert "restored the originals; resume" in command("adocctl", "status", run_dir=run_dir).ok()
+
+
+def test_decisions_of_a_run_that_has_ended(run_dir: Path) -> None:
+    database = overflowing(run_dir / "db")
+    with serving(run_dir), FakeAgent(run_dir, [database]):
+        wait_for_target(run_dir)
+        command("adocctl", "set-policy", "adoc", "--dry-run", run_dir=run_dir).ok()
+        eventually(lambda: adocctl_json(run_dir, "decisions"), what="a decision")
+        (before,) = {each["rule"] for each in adocctl_json(run_dir, "decisions", "-n", "1")}
+    with serving(run_dir):  # the database stays closed
+        known = adocctl_json(run_dir, "decisions", "--all-runs", "db")
+        assert (known[-1]["rule"], known[-1]["outcome"]) == (before, "dry-run")
+        shown = command("adocctl", "decisions", "--all-runs", "db", run_dir=run_dir).ok()
+        assert before in shown
+        assert f"{datetime.fromtimestamp(known[-1]['unix_s']).astimezone():%Y-%m-%d}" in shown
+        named = f"{run_dir / 'db'} is closed, and remembered"
+        command("adocctl", "decisions", "db", run_dir=run_dir).failed(4, named)
+        both = ("decisions", "--all-runs", "--before", "2")
+        command("adocctl", *both, run_dir=run_dir).failed(2, "say --before or --all-runs, not both")
+        assert "set the policy to adoc" in command("adocctl", "audit", "db", run_dir=run_dir).ok()
 
 
 def test_panic_works_while_the_daemon_is_dead(run_dir: Path) -> None:

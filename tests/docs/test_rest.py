@@ -14,7 +14,7 @@ PAGE = (REPOSITORY / "docs" / "rest.md").read_text()
 
 
 def test_every_operation_is_named() -> None:
-    named = set(re.findall(r"/[a-z/{}0-9]+", PAGE))
+    named = set(re.findall(r"/[a-z/{}0-9-]+", PAGE))
     whole = {name.removeprefix("/v1") for name in named}
     for _, path in OPERATIONS:
         short = path.removeprefix("/v1").removeprefix("/targets/{target}").removesuffix("/{option}")

@@ -33,6 +33,7 @@ from adocd.api.rest import (
 from adocd.api.rest.document import TargetId, errors
 from adocd.controllers.registry import PolicyError
 from adocd.daemon.book.book import Book
+from adocd.daemon.book.journal.errors import JournalError
 from adocd.daemon.book.tokens import TokenStore, tokens_path
 from adocd.daemon.fleet.fleet import Fleet
 from adocd.daemon.fleet.forgetting import closed
@@ -40,7 +41,9 @@ from adocd.daemon.fleet.operators import CannotDo, NotUnderstood, Operators
 from adocd.daemon.fleet.several import NoneMatch, Several
 
 #: How a request ends that the daemon refuses; the sentence is the error's.
-_STATUSES: Mapping[type[Exception], int] = {PolicyError: 422, NotUnderstood: 422, NoneMatch: 404, CannotDo: 409}
+_STATUSES: Mapping[type[Exception], int] = {
+    PolicyError: 422, NotUnderstood: 422, NoneMatch: 404, CannotDo: 409, JournalError: 409
+}  # fmt: skip
 
 
 def make_app(fleet: Fleet, operators: Operators, web_secret: str | None = None) -> FastAPI:
@@ -133,3 +136,16 @@ def _targets(app: FastAPI, fleet: Fleet, book: Book) -> None:
         return views.DecisionsView(
             decisions=records, next_before=records[0].sequence if len(meant) > len(records) else None
         )
+
+    @app.get(
+        "/v1/targets/{target}/decisions/of-all-runs",
+        summary="Its decisions as the journal has them, also of former runs of the daemon, oldest first",
+        responses=errors(404, 409, 422),
+    )
+    async def decisions_of_all_runs(
+        target: TargetId,
+        limit: Annotated[int, Query(ge=1, le=1000, description="most decisions to return: the newest ones")] = 100,
+    ) -> views.JournaledDecisionsView:
+        """Return them also for a closed database of which something is kept."""
+        place = found.loop_or_kept(fleet, book, target)
+        return views.JournaledDecisionsView(decisions=list(await book.decisions(place.id, limit)))

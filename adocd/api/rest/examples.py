@@ -75,6 +75,14 @@ _DECISION = {
     "times": 1,
     "until_unix_s": None,
 }
+_JOURNALED = {
+    name: value for name, value in _DECISION.items() if name not in ("monotonic_s", "times", "until_unix_s")
+} | {
+    "target": _TARGET,
+    "path": _PATH,
+    "run": "adocd@db1:815:1.25",
+    "changes": [{"option": "max_background_jobs", "before": "4", "value": "6"}],
+}
 _POINT = {
     "unix_s": _UNIX_S,
     "interval_s": 1.0,
@@ -163,6 +171,7 @@ ANSWERS: Mapping[str, Any] = {
         "points": [_POINT],
     },
     "listDecisions": {"decisions": [_DECISION], "next_before": 17},
+    "listDecisionsOfAllRuns": {"decisions": [_JOURNALED]},
     "getPolicy": _POLICY,
     "setPolicy": _POLICY,
     "resetPolicy": {"controller": "fixed", "parameters": {}, "dry_run": False, "shaping": _SHAPING},

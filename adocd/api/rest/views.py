@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler
 from adocd.api.rest.matching import encodable
 from adocd.controllers import registry
 from adocd.daemon.book.book import Book
+from adocd.daemon.book.journal.records import JournaledDecision
 from adocd.daemon.book.kept import KeptTarget
 from adocd.daemon.change.back import RestoreResult, Unlike
 from adocd.daemon.control.status import State, Status
@@ -213,6 +214,12 @@ class DecisionsView(BaseModel):
 
     decisions: list[DecisionRecord]
     next_before: int | None = Field(description="`before` of the request for older ones; null: there are none")
+
+
+class JournaledDecisionsView(BaseModel):
+    """Decisions as the journal has them, oldest first; each run of the daemon counts anew."""
+
+    decisions: list[JournaledDecision]
 
 
 class RestoredView(BaseModel):

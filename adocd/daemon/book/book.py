@@ -405,7 +405,7 @@ class Book:
     async def decisions(self, target: str, newest: int) -> tuple[JournaledDecision, ...]:
         """Return a target's newest decisions, including former runs of the daemon; raises JournalError."""
         if self._journal is None or not self._journal.is_open:
-            return ()
+            raise JournalUnopenable(self.problem or "there is no journal")
         return await self._journal.decisions(target, newest)
 
     # -- in here
