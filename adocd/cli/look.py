@@ -58,7 +58,11 @@ def decisions(
         int | None, typer.Option("--before", min=1, metavar="NUMBER", help="Only those before this one.")
     ] = None,
     all_runs: Annotated[
-        bool, typer.Option("--all-runs", help="Those in the journal, also of former runs of the daemon.")
+        bool,
+        typer.Option(
+            "--all-runs",
+            help="Those in the journal, also of former runs of the daemon, and of closed databases it remembers.",
+        ),
     ] = False,
     as_json: Json = False,
 ) -> None:

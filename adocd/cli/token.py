@@ -60,7 +60,10 @@ def create(
         secret, token = store.make(name, scope.value, expires_in_s, _user())
         return _view(store, token) | {"secret": secret}
 
-    answer = _done(lambda: daemon().post("/v1/tokens", body), directly)
+    try:
+        answer = _done(lambda: daemon().post("/v1/tokens", body), directly, may_be_twice=False)
+    except NotInTime as error:  # it may still make the token, and nobody would have seen its secret
+        fail(f"{error}; see adocctl token list, and revoke {name} if it is there", Exit.NO_DAEMON)
     show.json_or(as_json, answer, show_tokens.created)
 
 
@@ -71,7 +74,7 @@ def list_(as_json: Json = False) -> None:
     def directly(store: TokenStore) -> dict[str, Any]:
         return {"tokens": [_view(store, token) for token in store.tokens()]}
 
-    answer = _done(lambda: daemon().get("/v1/tokens"), directly, changes=False)
+    answer = _done(lambda: daemon().get("/v1/tokens"), directly, may_be_twice=True, changes=False)
     show.json_or(as_json, answer["tokens"], show_tokens.listed)
 
 
@@ -84,17 +87,22 @@ def revoke(name: Name, as_json: Json = False) -> None:
             fail(f"there is no token {name!r}; `adocctl token list` shows them", Exit.NO_TARGET)
         return {"revoked": name}
 
-    answer = _done(lambda: daemon().delete(f"/v1/tokens/{quote(name, safe='')}"), directly)
+    answer = _done(lambda: daemon().delete(f"/v1/tokens/{quote(name, safe='')}"), directly, may_be_twice=True)
     show.json_or(as_json, answer, show_tokens.revoked)
 
 
-def _done(by_daemon: Callable[[], T], directly: Callable[[TokenStore], T], *, changes: bool = True) -> T:
-    """Ask the daemon; if none answers, work on the token file and say which one."""
+def _done(
+    by_daemon: Callable[[], T], directly: Callable[[TokenStore], T], *, may_be_twice: bool, changes: bool = True
+) -> T:
+    """Ask the daemon; if none answers, work on the token file and say which one.
+
+    Raises NotInTime where the daemon has the request and it may not be carried out a second time.
+    """
     try:
         return by_daemon()
-    except NotInTime:
-        raise  # it has the request, and may still carry it out
-    except NoDaemon:
+    except NoDaemon as error:
+        if isinstance(error, NotInTime) and not may_be_twice:
+            raise
         store = TokenStore(tokens_path(journal_path(run_dir.run_dir())))
     try:
         answer = directly(store)

@@ -87,6 +87,7 @@ def test_decisions_of_a_run_that_has_ended(run_dir: Path) -> None:
         both = ("decisions", "--all-runs", "--before", "2")
         command("adocctl", *both, run_dir=run_dir).failed(2, "say --before or --all-runs, not both")
         assert "set the policy to adoc" in command("adocctl", "audit", "db", run_dir=run_dir).ok()
+        command("adocctl", "events", "db", run_dir=run_dir).ok()
 
 
 def test_panic_works_while_the_daemon_is_dead(run_dir: Path) -> None:

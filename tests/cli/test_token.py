@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from adocd.api.client import NotInTime
+from adocd.api.client import NotInTime, RestClient
 from adocd.cli import token as token_command
+from adocd.cli.exits import Exit, Failure
 from tests.cli.harness import command, log_of, serving
 from tests.support.fake_agent import FakeAgent
 from tests.support.fake_database import FakeDatabase
@@ -137,7 +138,24 @@ def test_a_daemon_that_answers_late_may_still_do_it() -> None:
         raise NotInTime("the daemon does not answer in time")
 
     with pytest.raises(NotInTime):
-        token_command._done(late, lambda _: pytest.fail("the file was changed beside the daemon"))
+        token_command._done(late, lambda _: pytest.fail("the file was changed"), may_be_twice=False)
+
+
+def test_a_token_is_revoked_beside_a_daemon_that_hangs(run_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A secret that has leaked must not wait for it; and a second token of that name nobody would know."""
+    command("adocctl", "token", "create", "a", run_dir=run_dir).ok()
+    monkeypatch.setenv("ADOCD_RUN_DIR", str(run_dir))
+
+    def late(*_: object) -> None:
+        raise NotInTime("the daemon does not answer in time")
+
+    monkeypatch.setattr(RestClient, "delete", late)
+    monkeypatch.setattr(RestClient, "post", late)
+    token_command.revoke("a")
+    assert "There is no token." in command("adocctl", "token", "list", run_dir=run_dir).ok()
+    with pytest.raises(Failure, match="does not answer in time; see adocctl token list, and revoke a") as refused:
+        token_command.create("a")
+    assert refused.value.code == Exit.NO_DAEMON
 
 
 def test_without_a_daemon(run_dir: Path) -> None:

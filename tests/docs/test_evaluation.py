@@ -143,7 +143,7 @@ def test_which_runs_of_tide_are_of_todays_law(results: Mapping[str, FoundResults
         if any(each.rule == "tide.ebb" and each.at_s < run.measured_s for each in run.decisions)
     }
     assert Counter(workload for workload, _ in ebbed) == {"ycsb-d": 1, "peaks-10-4kb": 4}
-    assert "in one and in four of their five runs the ebb had begun" in told
+    assert "in one of the five runs of `ycsb-d-cap-13`, and in four of the five with peaks of 10 s" in told
 
 
 def test_where_writes_came_to_the_slope(results: Mapping[str, FoundResults]) -> None:

@@ -15,6 +15,7 @@ from adocd.api.problems import ProblemError
 from adocd.api.rest import views
 from adocd.api.rest.document import ID_BEGINS, ID_IN_WORDS, errors
 from adocd.api.rest.matching import documented, matching
+from adocd.daemon.book.kept import KeptTarget
 from adocd.daemon.control.target_loop import TargetLoop
 from adocd.daemon.fleet.fleet import Fleet
 from adocd.daemon.watch.events import KEPT, KINDS, EventReader, TargetEvent
@@ -80,9 +81,9 @@ class EventStream(StreamingResponse):
 def install(
     app: FastAPI,
     fleet: Fleet,
-    find: Callable[[str], TargetLoop],
+    find: Callable[[str], TargetLoop | KeptTarget],
 ) -> None:
-    """Add the route."""
+    """Add the route; `find` also finds closed databases of which something is kept."""
 
     @app.get(
         "/v1/events",

@@ -75,9 +75,7 @@ _DECISION = {
     "times": 1,
     "until_unix_s": None,
 }
-_JOURNALED = {
-    name: value for name, value in _DECISION.items() if name not in ("monotonic_s", "times", "until_unix_s")
-} | {
+_JOURNALED = {name: value for name, value in _DECISION.items() if name != "monotonic_s"} | {
     "target": _TARGET,
     "path": _PATH,
     "run": "adocd@db1:815:1.25",

@@ -56,9 +56,9 @@ class Pauses:
         self.entered += 1
         self._last[pause.target] = self.entered
         if pause.state == "paused" and self._is_restored(pause.target):
-            # All are restored but those that were resumed since: a pause of all is a pause of these.
-            resumed = [known for known in self._pauses.values() if known.state == "resumed"]
-            for each in resumed if pause.target is None else ():
+            # All are restored but those that were resumed since, or paused after that: a pause of all is one of these.
+            others = [known for known in self._pauses.values() if known.state != "restored"]
+            for each in others if pause.target is None else ():
                 self._pauses[each.target] = replace(pause, target=each.target, path=each.path)
             self._write()
             return

@@ -38,6 +38,7 @@ READ = {
     "GET /v1/targets",
     "GET /v1/targets/{target}",
     "GET /v1/targets/{target}/decisions",
+    "GET /v1/targets/{target}/decisions/of-all-runs",
     "GET /v1/targets/{target}/diagnosis",
     "GET /v1/targets/{target}/history",
     "GET /v1/targets/{target}/lint",

@@ -6,6 +6,7 @@ import asyncio
 import os
 import sqlite3
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,8 @@ import pytest
 
 from adocd.daemon.book import book as book_module
 from adocd.daemon.book.book import Book
-from adocd.daemon.book.journal import content
-from adocd.daemon.book.journal.errors import JournalError, JournalForeign, JournalLocked
+from adocd.daemon.book.journal import content, opening
+from adocd.daemon.book.journal.errors import JournalError, JournalForeign, JournalLocked, JournalUnopenable
 from adocd.daemon.book.journal.records import SENT_VALUES_KEPT, Pause
 from adocd.model.knob import MIB
 from adocd.model.policy import Policy, Shaping
@@ -249,6 +250,20 @@ def test_what_was_resumed_after_a_restore_of_all_is_not_paused(path: Path, time:
     asyncio.run(run())
 
 
+def test_a_pause_of_all_is_also_one_of_what_was_paused_by_itself_after_a_resume(path: Path, time: Time) -> None:
+    async def run() -> None:
+        async with opened(path, time) as book:
+            book.pauses.enter(pause(None, "restored"))
+            assert book.pauses.resume(A, "/db", "ann")
+            book.pauses.enter(replace(pause(A), who="adocd itself"))
+            book.pauses.enter(pause(None))
+            entry = book.pauses.entry(A)
+            assert entry is not None
+            assert (entry.state, entry.who) == ("paused", "ann")
+
+    asyncio.run(run())
+
+
 @pytest.mark.parametrize("meant", [A, None], ids=["that one", "all"])
 def test_a_target_that_was_resumed_after_a_restore_of_all_can_be_paused(
     path: Path, time: Time, meant: str | None
@@ -444,6 +459,14 @@ def test_a_journal_that_can_be_opened_again_keeps_what_it_had(path: Path, time: 
     asyncio.run(run())
 
 
+async def eventually_said(book: Book, words: str) -> None:
+    for _ in range(600):
+        if words in (book.problem or ""):
+            return
+        await asyncio.sleep(0.05)
+    raise AssertionError(book.problem)
+
+
 def test_a_journal_that_appears_after_the_start_is_left_as_it_is(path: Path, time: Time) -> None:
     """As on a disk that is mounted late: what it has is not known, and must not be lost."""
     away = path.parent.with_name("not-mounted")
@@ -459,12 +482,61 @@ def test_a_journal_that_appears_after_the_start_is_left_as_it_is(path: Path, tim
             os.unlink(path.parent)
             os.rename(away, path.parent)
             book.save()
-            await asyncio.sleep(0.2)
-            assert "appeared after the daemon had started" in (book.problem or "")
+            await eventually_said(book, "appeared after the daemon had started")
             with pytest.raises(JournalError):
                 await book.intend(A, "/db", "s1", {JOBS: "8"}.items(), {JOBS: "4"})
         async with opened(path, time) as book:
             assert {option: each.original for option, each in book.left(A).items()} == {JOBS: "2"}
+
+    asyncio.run(run())
+
+
+def test_a_journal_that_began_after_the_start_is_no_strangers_later(
+    path: Path, time: Time, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def run() -> None:
+        with file_size_limit(1024):
+            book = await Book.open(path, run="the first", clocks=time.clocks)
+        assert book._journal is not None
+        book.save()
+        await until_it_can_be_written(book)
+        await book.pin(override(time, None))
+        remove(path)  # and what is written anew cannot be opened at first
+        opens = opening.open_or_rescue
+
+        def fails(*_: object) -> None:
+            raise JournalUnopenable("too many open files")
+
+        monkeypatch.setattr(opening, "open_or_rescue", fails)
+        book._journal._worker._mend_after_s = 0.0
+        book.save()
+        await eventually_said(book, "too many open files")
+        monkeypatch.setattr(opening, "open_or_rescue", opens)
+        book._journal._worker._mend_after_s = 0.0
+        book.save()
+        await until_it_can_be_written(book)
+        assert len(book.overrides) == 1
+        await book.close()
+
+    asyncio.run(run())
+
+
+def test_a_journal_with_an_audit_trail_alone_is_left_as_it_is_too(path: Path, time: Time) -> None:
+    away = path.parent.with_name("not-mounted")
+
+    async def run() -> None:
+        async with opened(path, time) as book:
+            book.operated("pause", "ann", "an old one")
+        os.rename(path.parent, away)
+        os.symlink("nowhere", path.parent)
+        async with opened(path, time) as book:
+            os.unlink(path.parent)
+            os.rename(away, path.parent)
+            book.operated("pause", "ann", "a new one")
+            book.save()
+            await eventually_said(book, "appeared after the daemon had started")
+        async with opened(path, time) as book:
+            assert [each.sentence for each in book.operations] == ["an old one"]
 
     asyncio.run(run())
 
@@ -579,6 +651,7 @@ def test_a_journal_that_hangs_is_said_at_once_and_is_a_problem_soon(
                 problems = [await book.not_durable(), book.problem]
                 time.pass_s(book_module.ANSWERS_WITHIN_S + 1)
                 problems += [await book.not_durable(), book.problem]
+            monkeypatch.setattr(book_module, "_TOLD_WITHIN_S", 30.0)
             assert await book.not_durable() is None
             overdue = f"the journal {path} has not answered for 5 s"
             assert problems == [f"the journal {path} has not answered yet", None, overdue, overdue]

@@ -188,6 +188,8 @@ class JournaledDecision:
     elapsed_s: float | None
     detail: str | None
     changes: tuple[JournaledChange, ...] = ()
+    times: int = 1
+    until_unix_s: float | None = None
 
     @classmethod
     def of(cls, record: DecisionRecord, *, target: str, path: str | None, run: str) -> "JournaledDecision":
@@ -208,6 +210,8 @@ class JournaledDecision:
             elapsed_s=record.elapsed_s,
             detail=record.detail,
             changes=tuple(JournaledChange(str(c.option), c.before, c.value) for c in record.changes),
+            times=record.times,
+            until_unix_s=record.until_unix_s,
         )
 
 

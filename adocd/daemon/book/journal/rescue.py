@@ -99,9 +99,10 @@ def put(connection: sqlite3.Connection, contents: Contents) -> None:
     content.put_operations(connection, contents.operations, content.OPERATIONS_KEPT)
 
 
-def has_documents(connection: sqlite3.Connection) -> bool:
-    """Whether a journal has anything that must not be lost."""
-    return connection.execute("SELECT 1 FROM documents LIMIT 1").fetchone() is not None
+def is_used(connection: sqlite3.Connection) -> bool:
+    """Whether a journal has anything: a new one has nothing."""
+    sql = "SELECT 1 FROM documents UNION ALL SELECT 1 FROM operations UNION ALL SELECT 1 FROM decisions LIMIT 1"
+    return connection.execute(sql).fetchone() is not None
 
 
 def clean_up(path: Path) -> None:

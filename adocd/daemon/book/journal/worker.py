@@ -180,10 +180,11 @@ class Worker:
         if before is not None:
             rescued = rescue.begin_anew(self.path, contents, reason, self._wall_clock())
             self._opened = None
+            self.began_without_file = False  # what is there from now on is ours
             before.close()
         opened = opening.open_or_rescue(self.path, self._wall_clock)
         try:
-            if before is None and self.began_without_file and rescue.has_documents(opened.connection):
+            if before is None and self.began_without_file and rescue.is_used(opened.connection):
                 raise JournalUnwritable(
                     f"the journal {self.path} appeared after the daemon had started, and has what it does not know: "
                     "restart the daemon"
@@ -197,6 +198,7 @@ class Worker:
                 raise in_our_words(error, self.path) from None
             raise
         self._opened, self.damage, self.rescue = opened, None, rescued or opened.rescue
+        self.began_without_file = False
 
     def _tell_of_rescue(self) -> None:
         if self.rescue is not None:
