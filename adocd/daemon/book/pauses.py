@@ -56,11 +56,11 @@ class Pauses:
         self.entered += 1
         self._last[pause.target] = self.entered
         if pause.state == "paused" and self._is_restored(pause.target):
-            # All are restored but those that were resumed since, or paused after that: a pause of all is one of these.
-            others = [known for known in self._pauses.values() if known.state != "restored"]
-            for each in others if pause.target is None else ():
-                self._pauses[each.target] = replace(pause, target=each.target, path=each.path)
-            self._write()
+            if pause.target is None:
+                # All are restored but those that were resumed since, or paused after that: it is a pause of these.
+                others = [known for known in self._pauses.values() if known.state != "restored"]
+                self._pauses |= {each.target: replace(pause, target=each.target, path=each.path) for each in others}
+                self._write()
             return
         if pause.target is None:
             is_kept = {"restored"} if pause.state == "paused" else set[str]()

@@ -184,7 +184,7 @@ class Worker:
             before.close()
         opened = opening.open_or_rescue(self.path, self._wall_clock)
         try:
-            if before is None and self.began_without_file and rescue.is_used(opened.connection):
+            if self.began_without_file and rescue.is_used(opened.connection):
                 raise JournalUnwritable(
                     f"the journal {self.path} appeared after the daemon had started, and has what it does not know: "
                     "restart the daemon"
