@@ -9,6 +9,10 @@ CAUSES = {"memtable": "memtables", "l0": "level-0 files", "pending_bytes": "pend
 _KINDS = {"stopped": "stopped", "delayed": "slowed"}
 
 
+#: Said while the daemon is not through with a LOG, which takes about a second for 4 MiB.
+READING = "Its LOG is still being read, so the newest of it is missing here."
+
+
 def held(d: dict[str, Any]) -> str:
     """Say for how long writes were slowed or stopped, of the time that is covered."""
     length_s = d["end"] - d["begin"]

@@ -32,6 +32,8 @@ def diagnosis(d: dict[str, Any], console: Console | None = None) -> None:
         _print(console, "", f"From what its agent tells, for {d['no_log'] or 'nothing is in its LOG yet'}.")
     elif d.get("no_log"):
         _print(console, "", f"Nothing newer is seen of it, for {d['no_log']}.")
+    if d.get("is_reading"):
+        _print(console, "", explained.READING)
     if d["unread_lines"]:
         kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(d["unread_lines_by_kind"].items()))
         console.print(Text(f"{d['unread_lines']} of {d['lines']} lines could not be read ({kinds})."))

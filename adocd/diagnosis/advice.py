@@ -112,6 +112,7 @@ def _memtable(seen: "_Seen") -> _Found:
             f"need {_JOBS_OF_TWO_FLUSHES} jobs",
             f"{WRITE_STALLS}; RocksDB db/db_impl, DBImpl::GetBGJobLimits",
         )
+    yield from _delay(seen)
 
 
 def _l0(seen: "_Seen") -> _Found:

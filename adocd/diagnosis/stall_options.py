@@ -16,6 +16,7 @@ BY_CAUSE: Mapping[Cause, tuple[str, ...]] = {
         "write_buffer_size",
         "max_write_buffer_number",
         *_JOBS,
+        "delayed_write_rate",
         *_LIMITER,
     ),
     "l0": (
@@ -73,4 +74,8 @@ class Knobs:
             if column_family not in self._families and len(self._families) >= _FAMILIES_MOST:
                 return
             into = self._families.setdefault(column_family, {})
-        into.update((name, value[:_VALUE_MOST]) for name, value in values.items() if name in _WANTED)
+        for name, value in values.items():
+            if name in _WANTED and value:
+                into[name] = value[:_VALUE_MOST]
+            elif name in _WANTED:  # it is no more, such as the limiter of a program that was restarted without one
+                into.pop(name, None)

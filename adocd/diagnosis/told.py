@@ -4,6 +4,7 @@ It has the same figures as one from a LOG, except for those that only a LOG's li
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from adocd.diagnosis.around import Surrounded
@@ -79,19 +80,30 @@ class Told:
         return kept if kept is not None and self._seen[-kept:] == found[:kept] else None
 
     def summary(self, surrounded: Surrounded | None) -> dict[str, Any]:
-        """Return the diagnosis of the last 1000 stalls, in the form of Diagnosis.summary."""
-        stalls = self._stalls
-        held = Timeline()
-        if self._diagnosis.begin_s is not None:
-            held.begin(self._diagnosis.begin_s)
+        """Return the diagnosis of the last 1000 stalls, in the form of Diagnosis.summary.
+
+        A LOG of warnings may show stalls from before the agent was there; they are not of the time that it tells of.
+        """
+        held, stalls = Timeline(), list[StallFound]()
+        if (begin_s := self._diagnosis.begin_s) is not None:
+            held.begin(begin_s)
+            stalls = [_from(begin_s, stall) for stall in self._stalls if stall.end_s > begin_s]
         _add_up(stalls, held)
         return self._diagnosis.summary(stalls=(stalls, held), surrounded=surrounded)
 
 
 def limiter_of(sample: Sample, now_unix_s: float) -> OptionsListed:
-    """Return the rate limiter's rate, which no LOG shows."""
+    """Return the rate limiter's rate, which no LOG shows; an empty one where there is no limiter."""
     rate = sample.options.rate_limiter_bytes_per_s
-    return OptionsListed(now_unix_s, None, {} if rate is None else {"rate_limiter_bytes_per_s": str(rate)})
+    return OptionsListed(now_unix_s, None, {"rate_limiter_bytes_per_s": "" if rate is None else str(rate)})
+
+
+def _from(begin_s: float, stall: StallFound) -> StallFound:
+    """Leave out what a stall held before this time."""
+    if stall.begin_s >= begin_s:
+        return stall
+    share = (stall.end_s - begin_s) / (stall.end_s - stall.begin_s)
+    return replace(stall, begin_s=begin_s, stalled_s=stall.stalled_s * share)
 
 
 def _add_up(stalls: Iterable[StallFound], held: Timeline) -> None:

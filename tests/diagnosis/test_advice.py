@@ -11,6 +11,7 @@ from tests.probes.log.lines import line
 from .logs import BEGIN_S, compacted, diagnosed, flushed, opened, stall
 
 STOP = "we have 2 immutable memtables (waiting for flush), max_write_buffer_number is set to 2"
+SLOW = "we have 5 immutable memtables (waiting for flush), max_write_buffer_number is set to 6 rate 1048576"
 L0 = "we have 20 level-0 files rate 8388608"
 PENDING = "of estimated pending compaction bytes 21450221 rate 8388608"
 RULES: list[tuple[str, dict[str, Any], list[str]]] = [
@@ -22,6 +23,8 @@ RULES: list[tuple[str, dict[str, Any], list[str]]] = [
     (STOP, {"max_background_jobs": 2}, ["raise max_background_jobs from 2 to 8 or more"]),
     (STOP, {"max_background_jobs": 7}, ["raise max_background_jobs from 7 to 8 or more"]),
     (STOP, {"max_background_jobs": 8}, []),
+    (SLOW, {"delayed_write_rate": 1 << 20}, ["raise delayed_write_rate from 1 MiB/s to 16 MiB/s or more"]),
+    (STOP, {"delayed_write_rate": 1 << 20}, []),
     # Any old-style option overrides max_background_jobs altogether, so raising it would change nothing.
     (STOP, {"max_background_jobs": 2, "max_background_compactions": 4}, []),
     (STOP, {"max_background_jobs": 2, "max_background_flushes": 1}, []),

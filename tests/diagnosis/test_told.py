@@ -106,6 +106,25 @@ def test_options_are_those_in_force_when_it_came() -> None:
     assert found["longest"][0]["led"]["options"]["rate_limiter_bytes_per_s"] == str(10 * MIB)
 
 
+def test_a_limiter_that_is_gone_since_the_program_was_restarted_is_not_blamed() -> None:
+    """A limiter can be taken away in no other way, and the daemon has gone on meanwhile."""
+    found = Told()
+    options = sample().options
+    for at_s, limit in enumerate((10 * MIB, 10 * MIB, None, None), 1):
+        now = sample(monotonic_s=100.0 + at_s, options=replace(options, rate_limiter_bytes_per_s=limit))
+        found.sampled(now, NOW_S + at_s, [], None)
+    found.sampled(sample(monotonic_s=105.0, options=options), NOW_S + 5, [seen(4, 5)], None)
+    assert "rate_limiter_bytes_per_s" not in found.summary(None)["longest"][0]["led"]["options"]
+
+
+def test_what_held_writes_before_anybody_measured_is_not_of_this_time() -> None:
+    """A LOG of warnings shows it, and the agent came later."""
+    found = told(10, seen(-7200, -3600), seen(-2, 2), seen(5, 6)).summary(None)
+    assert [(stall["begin"] - NOW_S, stall["end"] - NOW_S) for stall in found["stalls"]] == [(0, 2), (5, 6)]
+    assert found["stalled_s"] == 3.0
+    assert found["stalls"][0]["stalled_s"] == 2.0
+
+
 def test_nothing_was_sampled_yet() -> None:
     found = Told().summary(None)
     assert found["begin"] is None

@@ -1,15 +1,17 @@
 """Takes back changes that made things worse. Off unless the policy asks for it; pure.
 
-A trial begins with a change and takes `judge_s`; further changes join it. At its end the seconds after it began are
-compared with as many before. Worse means that writers waited for a larger share of the time, or that they wrote fewer
-bytes while they had to wait; by more than a margin, and by more than twice the standard error of the difference. Single
-seconds depend on their neighbours (a flush or a compaction takes several), so the error is that of means over 5 s.
+A trial begins with a change and takes `judge_s`; further changes join it, and those of its second half are judged again
+in a trial of their own. At its end the seconds after it began are compared with as many before. Worse means that
+writers waited for a larger share of the time, or that they wrote fewer bytes while they had to wait; by more than a
+margin, and by more than twice the standard error of the difference. Single seconds depend on their neighbours (a flush
+or a compaction takes several), so the error is that of means over 5 s.
 
 What made things worse is taken back to the values before the trial, and its knobs rest for ten trials. A value that is
 not back, because sending failed or a guard refused it, is taken back again every few seconds while its knob rests. What
 goes back to the owner's value is neither judged nor held back, and nothing is taken back away from it: giving back is
-always allowed. The judge cannot know whether the load turned in the same moment: writers who waited longer and wrote
-more are no reason, and a knob that rests may be tried again later. Source: ours.
+always allowed. What is compared with the next trial then is the time before the one that made things worse. The judge
+cannot know whether the load turned in the same moment: writers who waited longer and wrote more are no reason, and a
+knob that rests may be tried again later. Source: ours.
 """
 
 import math
@@ -19,9 +21,10 @@ from dataclasses import dataclass, field, replace
 from statistics import fmean, variance
 
 from adocd.daemon.change.guards.guard import Note
+from adocd.daemon.change.shaping import SAID_ANEW
 from adocd.model import in_words
 from adocd.model.decision import Decision, Setting
-from adocd.model.knob import Knob
+from adocd.model.knob import KNOBS, Knob
 from adocd.model.reading import owners_value, value_now
 from adocd.model.sample import Sample
 
@@ -53,10 +56,28 @@ class _Second:
     written: float
 
 
+@dataclass(frozen=True, slots=True)
+class _Move:
+    """A knob that was turned, and its value before that."""
+
+    at_s: float
+    key: _Key
+    before: int
+
+
 @dataclass(slots=True)
 class _Trial:
     began_s: float
-    before: dict[_Key, int] = field(default_factory=dict)
+    moves: list[_Move] = field(default_factory=list)
+    #: What was seen before it, once it has ended.
+    seen_before: Sequence[_Second] = ()
+
+    def before(self) -> dict[_Key, int]:
+        """Return the value that each of its knobs had before it."""
+        found: dict[_Key, int] = {}
+        for move in self.moves:
+            found.setdefault(move.key, move.before)
+        return found
 
 
 class Judge:
@@ -73,28 +94,45 @@ class Judge:
         self._back: dict[_Key, int] = {}
         self._worse = ""
         self._next_s = 0.0
+        #: What was seen before the trial that is being taken back.
+        self._unharmed: Sequence[_Second] = ()
 
     def remember(self, samples: Iterable[Sample]) -> None:
         """Take in samples from before the law, so that its first change can be judged, too."""
         for sample in samples if self._judge_s else ():
             self.observe(sample)
 
-    def verdict(self, sample: Sample, *, law_decides: bool = False) -> Decision | None:
+    def begin_anew(self) -> None:
+        """Forget the trial and what was seen: the daemon knows of another reason why things changed.
+
+        So after a restore, after a pin, and when the law begins anew. What was condemned still rests.
+        """
+        self._trial = self._harm = None
+        self._seconds.clear()
+        self._unharmed = ()
+
+    def verdict(self, sample: Sample, decided: Decision | None = None) -> Decision | None:
         """Return the decision that takes back what made things worse, until it is back; None without one.
 
-        It takes the place of the law's. Where `law_decides`, a repetition leaves it that for the length of a trial.
+        It takes the place of what the law has `decided`, but for what gives other knobs back to the owner. Where the
+        law decides, a repetition leaves it that for the length of a trial.
         """
         if self._harm is not None:
             self._condemn(*self._harm, sample)
             self._harm = None
-        self._back = {key: value for key, value in _still(self._back, sample).items() if self._does_rest(key, sample)}
-        due_s = self._next_s + (self._judge_s if law_decides else 0.0)
+        still = _still(self._back, sample)
+        if self._back and not still:
+            self._is_back(sample.monotonic_s)
+        self._back = {key: value for key, value in still.items() if self._does_rest(key, sample)}
+        due_s = self._next_s + (0.0 if decided is None else self._judge_s)
         if not self._back or sample.monotonic_s < due_s:
             return None
         self._next_s = sample.monotonic_s + _AGAIN_S
-        back = tuple(Setting(knob, value, family) for (knob, family), value in self._back.items())
+        back = [Setting(knob, value, family) for (knob, family), value in self._back.items()]
+        others = () if decided is None else decided.settings
+        back += [each for each in others if _key(each) not in self._back and _gives_back(each, sample)]
         reason = f"what made things worse is taken back, and rests for {self._rest_s:.0f} s"
-        return Decision(back, self._worse, TAKE_BACK, reason)
+        return Decision(tuple(back), self._worse, TAKE_BACK, reason)
 
     def observe(self, sample: Sample) -> None:
         """Take in a sample: every one, also while a change is on its way, because that is when it holds writers."""
@@ -115,7 +153,7 @@ class Judge:
         """Leave out the settings of knobs that rest; a note says why."""
         kept, notes = [], []
         for setting in settings:
-            if not _gives_back(setting, sample) and self._does_rest(_key(setting), sample):
+            if _is_judged(setting, sample) and self._does_rest(_key(setting), sample):
                 # The same words each time, so that repeated decisions are one record.
                 words = f"{setting.knob} has made things worse, so it rests for {self._rest_s:.0f} s"
                 notes.append(Note("judge", words))
@@ -129,29 +167,47 @@ class Judge:
             return
         for setting in settings:
             now = value_now(setting.knob, sample, setting.column_family)
-            if now is None or now == setting.value or _gives_back(setting, sample):
+            if now is None or now == setting.value or not _is_judged(setting, sample):
                 continue
             if self._trial is None:
                 self._trial = _Trial(sample.monotonic_s)
-            self._trial.before.setdefault(_key(setting), now)
+            self._trial.moves.append(_Move(sample.monotonic_s, _key(setting), now))
 
     def _end(self, trial: _Trial) -> None:
-        """Judge a trial by the seconds within it, and as many before; later ones say nothing of it."""
+        """Judge a trial by the seconds within it, and as many before; later ones say nothing of it.
+
+        If it made nothing worse, its late changes have not been seen for long enough, and get a trial of their own.
+        """
         began_s, judge_s = trial.began_s, self._judge_s
-        before = _within(self._seconds, began_s - judge_s, began_s)
-        worse = _worse(before, _within(self._seconds, began_s, began_s + judge_s))
+        trial.seen_before = _within(self._seconds, began_s - judge_s, began_s)
+        worse = _worse(trial.seen_before, _within(self._seconds, began_s, began_s + judge_s))
         self._trial = None
         if worse is not None:
             self._harm = trial, worse
+        elif late := [move for move in trial.moves if move.at_s >= began_s + judge_s / 2]:
+            self._trial = _Trial(late[0].at_s, late)
 
     def _condemn(self, trial: _Trial, worse: str, sample: Sample) -> None:
         """Let what can go back do so, and the trial's knobs rest; if nothing can, the law is left alone."""
-        back, now_s = _still(trial.before, sample), sample.monotonic_s
-        if back:
+        before, now_s = trial.before(), sample.monotonic_s
+        if back := _still(before, sample):
             rests = {key: until_s for key, until_s in self._rests.items() if now_s < until_s}
-            self._rests = rests | dict.fromkeys(trial.before, now_s + self._rest_s)
+            self._rests = rests | dict.fromkeys(before, now_s + self._rest_s)
             self._back |= back
-            self._worse, self._next_s = worse, -math.inf
+            self._worse, self._next_s, self._unharmed = worse, -math.inf, trial.seen_before
+
+    def _is_back(self, now_s: float) -> None:
+        """Compare what comes next with the time before the harm: that within it is no measure for anything.
+
+        So the seconds from before move up to now. A change that was made meanwhile is judged from now on.
+        """
+        if not self._unharmed:
+            return
+        later_s = now_s - self._unharmed[-1].ended_s
+        self._seconds = deque(replace(each, ended_s=each.ended_s + later_s) for each in self._unharmed)
+        self._unharmed = ()
+        if self._trial is not None:
+            self._trial.began_s = now_s
 
     @property
     def _rest_s(self) -> float:
@@ -170,12 +226,23 @@ def _gives_back(setting: Setting, sample: Sample) -> bool:
     return setting.value == owners_value(setting.knob, sample, setting.column_family)
 
 
+def _is_judged(setting: Setting, sample: Sample) -> bool:
+    """Not what goes back to the owner, nor what laws must set again each second because RocksDB changes it."""
+    return setting.knob is not SAID_ANEW and not _gives_back(setting, sample)
+
+
 def _can_go_back(setting: Setting, sample: Sample) -> bool:
-    """Whether this value, from before a trial, is another one than now, and no farther from the owner's."""
+    """Whether this value, from before a trial, is another one than now, and no farther from the owner's.
+
+    Where 0 means "off", it is higher than every other value.
+    """
     now, owners = (of(setting.knob, sample, setting.column_family) for of in (value_now, owners_value))
     if now is None or owners is None or now == setting.value:
         return False
-    return abs(setting.value - owners) <= abs(now - owners)
+    is_off = [value == 0 and KNOBS[setting.knob].zero_is_off for value in (setting.value, now, owners)]
+    if is_off[2]:
+        return is_off[0] or (not is_off[1] and setting.value > now)
+    return not is_off[0] and (is_off[1] or abs(setting.value - owners) <= abs(now - owners))
 
 
 def _still(values: Mapping[_Key, int], sample: Sample) -> dict[_Key, int]:

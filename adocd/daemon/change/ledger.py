@@ -143,10 +143,21 @@ class Ledger:
         unknown = {o for o, value in current.items() if self._differs(o, value)} if self.names_all else set()
         return {*self.ours, *taken_over, *unknown}
 
-    def arming(self, named: Set[OptionName]) -> None:
-        """Remember the values that a restore plan, once sent, holds for options that are not ours."""
+    def arming(self, named: Set[OptionName]) -> Mapping[OptionName, str | None]:
+        """Remember the values that a restore plan, once sent, holds for options that are not ours.
+
+        Returns those of the last plan, for `not_armed`.
+        """
+        former = {option: account.armed for option, account in self._accounts.items()}
         for option, account in self._accounts.items():
             account.armed = account.baseline if option in named and not account.is_ours else None
+        return former
+
+    def not_armed(self, former: Mapping[OptionName, str | None]) -> None:
+        """Take back `arming`, because the agent has not taken the plan: it still has the one before."""
+        for option, armed in former.items():
+            if (account := self._accounts.get(option)) is not None:
+                account.armed = armed
 
     def outdated(self, current: Values) -> dict[OptionName, str]:
         """Return the options that are not ours and whose value in the armed plan is no longer the owner's."""
@@ -180,6 +191,17 @@ class Ledger:
                 self._leave(option)
             else:
                 account.confirmed = value
+
+    def settle(self, current: Values) -> None:
+        """Leave to its owner what was sent, never got there, and so still has its original value.
+
+        Call it only when nothing is in flight. Otherwise the owner's next value would count as a deviation from ours.
+        """
+        for option in self.ours:
+            account = self._of(option)
+            is_original = account.baseline is not None and current.get(option) == restorable(option, account.baseline)
+            if is_original and account.confirmed is None:
+                self._leave(option)
 
     def deviations(self, current: Values) -> tuple[Deviation, ...]:
         """Find the options that no longer have the value we set.

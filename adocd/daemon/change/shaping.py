@@ -14,8 +14,8 @@ from adocd.model.sample import Sample
 
 _Key = tuple[Knob, str | None]
 #: RocksDB lowers the delayed write rate by itself each time it finds a delay that goes on (HAZARDS 21), so laws say it
-#: anew each second. One that may not would leave writes nearly at a standstill.
-_NOT_SHAPED = Knob.DELAYED_WRITE_RATE
+#: anew each second. A guard against that would leave writes nearly at a standstill.
+SAID_ANEW = Knob.DELAYED_WRITE_RATE
 
 
 @dataclass(slots=True)
@@ -38,7 +38,7 @@ class Shaper:
         kept: list[Setting] = []
         notes: list[Note] = []
         for setting in settings:
-            if setting.knob is _NOT_SHAPED:
+            if setting.knob is SAID_ANEW:
                 kept.append(setting)
                 continue
             if pacing is not None:
@@ -62,7 +62,7 @@ class Shaper:
         """Remember settings that were decided."""
         for setting in settings:
             now = value_now(setting.knob, sample, setting.column_family)
-            if now is not None and now != setting.value and setting.knob is not _NOT_SHAPED:
+            if now is not None and now != setting.value and setting.knob is not SAID_ANEW:
                 self._last_s = sample.monotonic_s
                 self._moved[_key(setting)] = (sample.monotonic_s, _goes_up(setting, now))
 

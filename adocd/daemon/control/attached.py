@@ -10,7 +10,6 @@ from adocd.daemon.book.book import Book
 from adocd.daemon.book.journal.records import Pause
 from adocd.daemon.change import back
 from adocd.daemon.change.guards.guard import Note
-from adocd.daemon.change.guards.memory import worst_case_bytes
 from adocd.daemon.change.guards.shared import is_shared
 from adocd.daemon.change.reach import out_of_reach, without_ours
 from adocd.daemon.control.cycle import Cycle, CycleView
@@ -110,7 +109,7 @@ class Attached:
         if session is None or sample is None:
             return None
         pins = pins_of(session, sample, (pinned.override for pinned in self._book.overrides_of(self._id)))
-        beside = self._settings.neighbours.beside(self._id, self.process)
+        beside = self._settings.neighbours.beside(self._id, self.process, session.steering.written.families)
         return session.steering.refusal_of(option, value, pins, sample, beside)
 
     async def revoke(self) -> back.RestoreResult:
@@ -211,8 +210,7 @@ class Attached:
 
     def _allowance(self, session: Session, sample: Sample) -> Allowance | None:
         """Tell the arbiter what this target needs, and ask it what the target may count on."""
-        memtables_bytes = worst_case_bytes(sample, session.ledger.sent, session.ledger.way_back)
-        needs = needs_of(sample, memtables_bytes, self._settings.priority_of(self._path))
+        needs = needs_of(sample, session.memtables_bytes(sample), self._settings.priority_of(self._path))
         return self._settings.neighbours.allowance(self._id, needs)
 
     def _remember(self, sample: Sample, asked_s: float) -> None:

@@ -7,7 +7,6 @@ from adocd.daemon.book.book import Book
 from adocd.daemon.change import planner
 from adocd.daemon.change.guards.compaction import SWITCH
 from adocd.daemon.change.guards.guard import Beside, Note
-from adocd.daemon.change.guards.memory import worst_case_bytes
 from adocd.daemon.change.guards.shared import is_shared
 from adocd.daemon.control.delivery import Delivery, Sending
 from adocd.daemon.control.loop_settings import LoopSettings
@@ -71,14 +70,14 @@ class Cycle:
             if session.held.current is None:
                 law.interrupt()
             return waits
-        self._owner.reconcile(session, sample)
+        self._owner.reconcile(session, view.snapshot, sample)
 
         scope = self._scope(session)
         asks = mandate.asks_law and scope == "all"
         if not asks:
             law.interrupt()
         asked = await self._decide(session, view) if asks else None
-        now_s, beside = self.settings.clock(), self._beside(process)
+        now_s, beside = self.settings.clock(), self._beside(session, process)
         weighed = None if asked is None else weigh(law, steering, asked, mandate.pins, sample, now_s, beside)
         guarded = steering.guard((), mandate.pins, sample, now_s, beside, scope) if weighed is None else weighed.guarded
         taken = steering.take(guarded)
@@ -120,9 +119,9 @@ class Cycle:
             ends=self.ends,
             is_left_over=lambda: self.is_left_over(session, view.snapshot, view.sample),
         )
-        session.law.pinned(mandate.pins.keys())
+        session.law.pinned(mandate.pins)
         if not mandate.asks_law and not mandate.keeps_wishes:
-            session.steering.forget_wishes()
+            session.forget_wishes()
         return mandate
 
     async def _acquire(self, session: Session, view: CycleView, mandate: Mandate) -> str | None:
@@ -151,12 +150,12 @@ class Cycle:
     async def _decide(self, session: Session, view: CycleView) -> tuple[Decision, Sample] | None:
         """Ask the law, and release the knobs it gives up; None if it decides nothing or was paused meanwhile.
 
-        If its earlier changes have made things worse, they are taken back instead.
+        If its earlier changes have made things worse, they are taken back instead, beside what it gives back itself.
         """
         asked = await session.law.step(view.snapshot, session.ledger.originals, session.made, view.sample)
         session.steering.release(session.law.given_up, view.sample)
         sample = replace(view.sample, originals=session.ledger.originals)
-        if (back := session.law.judge.verdict(sample, law_decides=asked is not None)) is not None:
+        if (back := session.law.judge.verdict(sample, None if asked is None else asked[0])) is not None:
             asked = back, sample
         return asked if self._book.pauses.of(self._id) is None else None
 
@@ -169,21 +168,21 @@ class Cycle:
         asked = await law.step(view.snapshot, session.ledger.originals, session.made, view.sample)
         if asked is None:
             return None
-        weighed = weigh(law, session.steering, asked, {}, view.sample, self.settings.clock(), self._beside(process))
+        beside = self._beside(session, process)
+        weighed = weigh(law, session.steering, asked, {}, view.sample, self.settings.clock(), beside)
         decision = weighed.decision
         self._decisions.vitals.refused(weighed.notes)
         self._keep(session, decision, view, weighed.notes, "dry-run")
         return f"dry run: {decision.rule} would set {settings_in_words(decision.settings)}: {decision.signal}"
 
-    def _beside(self, process: HostProcess) -> Beside:
-        return self.settings.neighbours.beside(self._id, process)
+    def _beside(self, session: Session, process: HostProcess) -> Beside:
+        return self.settings.neighbours.beside(self._id, process, session.steering.written.families)
 
     def _share(self, session: Session, process: HostProcess, sample: Sample) -> None:
         """Publish what this target uses of memory and pools. No await precedes the send, so no other target decides."""
-        sent = session.ledger.sent
-        turns_shared = any(is_shared(option) for option in sent) or self._left_shared(sample)
-        memtables_bytes = worst_case_bytes(sample, sent, session.ledger.way_back)
-        self.settings.neighbours.put(self._id, Share(self._path, process, memtables_bytes, turns_shared))
+        turns_shared = any(is_shared(option) for option in session.ledger.sent) or self._left_shared(sample)
+        share = Share(self._path, process, session.memtables_bytes(sample), turns_shared)
+        self.settings.neighbours.put(self._id, share)
 
     def _left_shared(self, sample: Sample) -> bool:
         """Whether a pool or the limiter still has what an earlier lease set: to a neighbour, that is no original."""

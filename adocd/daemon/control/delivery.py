@@ -1,6 +1,6 @@
 """Sends a step and records it: in the journal before sending, in the ledger and the decision log after."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from adocd.daemon.book.book import Book
@@ -41,6 +41,8 @@ class _InFlight:
     #: What the journal must hold before the send: each value that may be found later, and each option's original.
     values: tuple[tuple[OptionName, str], ...]
     originals: Values
+    #: What the agent's last restore plan holds for options that are not ours.
+    armed: Mapping[OptionName, str | None]
 
 
 class Delivery:
@@ -77,8 +79,8 @@ class Delivery:
             ledger.sending(plan.sent, current)
             if session.unsettled is not None:
                 session.unsettled.sending(o.name or "" for o in plan.sent if o.scope == "column_family")
-        ledger.arming(frozenset(option for way in plan.restore for option in way.change.sets()))
-        in_flight = _InFlight(sending, lease, record, self._book.pauses.of(self._id), values, originals)
+        armed = ledger.arming(frozenset(option for way in plan.restore for option in way.change.sets()))
+        in_flight = _InFlight(sending, lease, record, self._book.pauses.of(self._id), values, originals, armed)
         session.flight.start(lambda: self._carry_out(session, in_flight))
 
     async def _carry_out(self, session: Session, sent: _InFlight) -> None:
@@ -112,6 +114,8 @@ class Delivery:
         held, plan = session.held.current, sent.sending.step.plan
         if held is None or held.epoch != sent.lease.epoch:
             return  # its lease has ended, so the agent restores whatever it changed
+        if result.code is not None or result.outcome in ("refused", "failed"):
+            session.ledger.not_armed(sent.armed)
         session.ledger.seen(result.there)
         if result.code == "plan_incomplete":
             session.ledger.names_all = True

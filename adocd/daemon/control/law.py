@@ -21,7 +21,7 @@ from adocd.model.knob import Knob
 from adocd.model.policy import Policy
 from adocd.model.sample import Sample
 from adocd.model.snapshot import OptionValues, Snapshot
-from adocd.model.values import OptionName
+from adocd.model.values import OptionName, Values
 from adocd.probes.statistics import Made, StatisticsProbe
 
 _log = logging.getLogger(__name__)
@@ -52,6 +52,7 @@ class Law:
         #: Why the laws that turn the rate limiter no longer decide; None while they may.
         self.limited: str | None = None
         laws = parts_of(self.controller)
+        self._pins: Values | None = None
         self._parts = tuple(_Part(part, capabilities, step_limit_s, others_turn(part, laws)) for part in laws)
 
     @property
@@ -79,10 +80,13 @@ class Law:
     def _is_asked(self, part: "_Part") -> bool:
         return not part.is_stopped and bool(part.controller.knobs or self.policy.dry_run)
 
-    def pinned(self, options: Set[OptionName]) -> None:
+    def pinned(self, pins: Values) -> None:
         """Take in the operators' current pins; each law is told that it does not control those options."""
+        if self._pins not in (None, pins):
+            self.judge.begin_anew()  # what follows may be the pin's doing
+        self._pins = dict(pins)
         for part in self._parts:
-            part.pinned(options)
+            part.pinned(pins.keys())
 
     async def step(
         self, snapshot: Snapshot, originals: OptionValues, made: Made | None = None, seen: Sample | None = None

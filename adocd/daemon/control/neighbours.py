@@ -1,7 +1,8 @@
 """What a daemon's targets share: the memory for their memtables, and their host processes."""
 
 import platform
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Set
 from dataclasses import dataclass, replace
 
 from adocd.daemon.change.guards.guard import Beside, MemoryInUse
@@ -73,6 +74,8 @@ class Neighbours:
         self._shares: dict[str, Share] = {}
         #: Sum over all shares, kept up to date: a thousand targets that each sum the others would do nothing else.
         self._memtables_bytes = 0
+        #: The same by process.
+        self._of_process: Counter[tuple[str, int, int | None]] = Counter()
         #: By process, the targets that turn options shared by all its databases.
         self._turning: dict[tuple[str, int, int | None], dict[str, str]] = {}
 
@@ -83,6 +86,7 @@ class Neighbours:
         self._take_out(target_id)
         self._shares[target_id] = share
         self._memtables_bytes += share.memtables_bytes
+        self._of_process[share.process.identity] += share.memtables_bytes
         if share.turns_shared:
             self._turning.setdefault(share.process.identity, {})[target_id] = share.path
 
@@ -95,8 +99,11 @@ class Neighbours:
         share = self._shares.pop(target_id, None)
         if share is None:
             return
-        self._memtables_bytes -= share.memtables_bytes
         key = share.process.identity
+        self._memtables_bytes -= share.memtables_bytes
+        self._of_process[key] -= share.memtables_bytes
+        if not self._of_process[key]:
+            del self._of_process[key]
         if share.turns_shared and (turning := self._turning.get(key)) is not None:
             turning.pop(target_id, None)
             if not turning:
@@ -115,13 +122,17 @@ class Neighbours:
         self.sharing.put(target_id, needs)
         return self.sharing.allowance(target_id, self.budget_bytes, self._memtables_beside)
 
-    def beside(self, target_id: str, process: HostProcess) -> Beside:
-        """Return what a target's guards must know of its surroundings now."""
+    def beside(self, target_id: str, process: HostProcess, written: Set[str] = frozenset()) -> Beside:
+        """Return what a target's guards must know of its surroundings now; `written` are its column families lately."""
         turning = self._turning.get(process.identity, {})
+        own = self._shares.get(target_id)
+        own_bytes = own.memtables_bytes if own is not None and own.process.identity == process.identity else 0
         return Beside(
             budget_bytes=self.budget_bytes,
             memtables_bytes=self.memtables_beside(target_id),
+            process_memtables_bytes=self._of_process[process.identity] - own_bytes,
             process_limit_bytes=process.limit_bytes,
             read_memory=process.memory if self._reads_memory else MemoryInUse,
             shared_with=next((path for other, path in turning.items() if other != target_id), None),
+            written=written,
         )

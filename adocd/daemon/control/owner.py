@@ -58,8 +58,10 @@ class Owner:
         current, ledger = sample.values, session.ledger
         return any(current.get(o) != planner.restorable(o, ledger.baseline[o]) for o in ledger.ours if o in current)
 
-    def reconcile(self, session: Session, sample: Sample) -> None:
+    def reconcile(self, session: Session, snapshot: Snapshot, sample: Sample) -> None:
         """Take over the host's changes to its own options, and stand back if somebody changed an option that we set."""
+        if not snapshot.change_in_flight:
+            session.ledger.settle(sample.values)
         self._follow(session, sample)
         foreign, limited = [], session.law.limited
         for deviation in session.ledger.deviations(sample.values):
@@ -72,9 +74,9 @@ class Owner:
                 else:
                     foreign.append(str(deviation))
         if foreign:
-            session.take_policy(session.law.policy)
+            session.begin_law_anew()
             session.stand_back = StandBack(self._clock() + STAND_BACK_S, "; ".join(foreign))
-        # Last, because take_policy starts a fresh law, which would turn the limiter again although something else does.
+        # Last, because a law that begins anew would turn the limiter again although something else does.
         if limited is not None and limited != session.law.limited:
             session.law.stop_limiting(limited)
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from adocd.daemon.change.guards import GUARDS
 from adocd.daemon.change.guards.compaction import CompactionLimits
+from adocd.daemon.change.guards.memory import worst_case_bytes
 from adocd.daemon.change.ledger import Ledger
 from adocd.daemon.change.settled import Left
 from adocd.daemon.change.unsettled import Unsettled, is_needed, takes_back
@@ -65,6 +66,10 @@ class Session:
 
     # -- what is seen
 
+    def memtables_bytes(self, sample: Sample) -> int:
+        """Return the worst case of the memtables, in bytes, with growth in flight."""
+        return worst_case_bytes(sample, self.ledger.sent, self.ledger.way_back, self.steering.written.families)
+
     def observe(self, snapshot: Snapshot) -> None:
         """Pass a snapshot's events on; call it once for each snapshot, even if no sample can be made of it."""
         self.last_event = snapshot.last_event
@@ -121,9 +126,22 @@ class Session:
         """
         law = Law(policy, self.detail.capabilities, self._step_limit_s)
         if law.controller.name != self.law.controller.name:
-            self.steering.forget_wishes()
+            self.forget_wishes()
         self.steering.keep_knobs(law.controller.knobs)
         self.law = law
+
+    def begin_law_anew(self) -> None:
+        """Start the law afresh under its policy; what its judge has condemned still rests."""
+        judge = self.law.judge
+        self.take_policy(self.law.policy)
+        self.law.judge = judge
+        judge.begin_anew()
+
+    def forget_wishes(self) -> None:
+        """Forget what the law wanted, so that the originals come back; that is no fault of its changes."""
+        if self.steering.wanted:
+            self.law.judge.begin_anew()
+        self.steering.forget_wishes()
 
     def take_limits(self, limits: CompactionLimits) -> None:
         """Apply new limits on how long compaction may stay off."""
@@ -173,7 +191,7 @@ class Session:
 
     def _forget(self) -> None:
         """Forget what was changed under the lease, because the agent restores it."""
-        self.steering.forget_wishes()
+        self.forget_wishes()
         self.ledger.released()
 
 

@@ -285,7 +285,8 @@ class _Group:
                 for one, needs in members.items()
                 if now_s - needs.monotonic_s < (_STOPPED_S if needs.waits else _OLD_S)
             }
-            seconds = 0.0 if self._at_s is None else max(0.0, now_s - self._at_s)
+            # No more: for an hour in which nothing was shared out, nobody knows what the disks wrote.
+            seconds = 0.0 if self._at_s is None else min(_STEADY_S, max(0.0, now_s - self._at_s))
             self._learn(there, now_s, seconds)
             self._at_s = now_s
             memory = None if budget_bytes is None else max(0, budget_bytes - self._taken_outside(there, now_s, beside))

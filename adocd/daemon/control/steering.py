@@ -8,6 +8,7 @@ from adocd.daemon.change import planner
 from adocd.daemon.change.brake import Brake
 from adocd.daemon.change.guards.compaction import CompactionGuard, CompactionLimits
 from adocd.daemon.change.guards.guard import ALONE, Beside, Guard, GuardRefusal, Note, check
+from adocd.daemon.change.guards.memory import LatelyWritten
 from adocd.daemon.change.ledger import Ledger
 from adocd.daemon.change.planner import ChangePlan
 from adocd.daemon.change.translate import may_carry, options_of
@@ -78,6 +79,7 @@ class Steering:
         self._compaction = CompactionGuard(limits)
         self._guards: tuple[Guard, ...] = (*guards, self._compaction)
         self._brake = Brake()
+        self.written = LatelyWritten()
         self._rejected: dict[OptionName, tuple[str, float]] = {}
 
     def limit_compaction(self, limits: CompactionLimits) -> None:
@@ -88,6 +90,7 @@ class Steering:
         """Take in a sample; called in every cycle, even if nothing is decided."""
         self._compaction.observe(sample)
         self._brake.observe(sample)
+        self.written.observe(sample)
 
     def guard(
         self,

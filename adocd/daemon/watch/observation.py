@@ -67,6 +67,8 @@ class Observation:
         self._probe: SurroundingsProbe | None = None
         self._log_path: Path | None = None
         self._follower: LogFollower | None = None
+        #: Whether the LOG has been read to its end once: a large one takes many looks, and the newest lines come last.
+        self._has_caught_up = False
         #: The directory and identity of a database whose LOG may be read once they are found to belong together.
         self._unproven: tuple[Path, str] | None = None
         self._diagnosis = Diagnosis()
@@ -102,7 +104,7 @@ class Observation:
     def _follow(self, log_path: Path | None) -> None:
         """Follow this LOG; None if RocksDB writes none, because an old one in the database's directory is of no use."""
         if log_path != self._log_path:
-            self._log_path, self._follower = log_path, None
+            self._log_path, self._follower, self._has_caught_up = log_path, None, False
             if log_path is not None:
                 self._follower = LogFollower(log_path, zone=zone_here(), poll_bytes_most=_LOG_BYTES_A_LOOK)
         self.no_log = _OWN_LOGGER if log_path is None else None
@@ -161,12 +163,13 @@ class Observation:
         return await asyncio.to_thread(self._summary)
 
     def logged_before(self, unix_s: float, span_s: float) -> HeldWriters | None:
-        """Return how writers fared before this time, by the LOG; None if no LOG covers it.
+        """Return how writers fared before this time, by the LOG; None if no LOG covers it, or it is not read yet.
 
         The span ends where the LOG shows the first change of an option since the open, and is at most `span_s` long.
         """
         with self._lock:
-            return None if self.no_log is not None else self._diagnosis.held_before(unix_s, span_s)
+            is_known = self.no_log is None and self._has_caught_up
+            return self._diagnosis.held_before(unix_s, span_s) if is_known else None
 
     def _look(self, probe: SurroundingsProbe, follower: LogFollower | None) -> None:
         with self._going_on("looking at its LOG and device"):
@@ -219,6 +222,7 @@ class Observation:
                 for event in some:
                     self._diagnosis.add(event)
                 self.watch.logged(some, now_s)
+        self._has_caught_up = self._has_caught_up or follower.caught_up
 
     @contextlib.contextmanager
     def _going_on(self, what: str) -> Iterator[None]:
@@ -235,6 +239,7 @@ class Observation:
                 "source": "LOG" if self._has_log else "agent",
                 "now": None if (now := self.watch.now) is None else asdict(now),
                 "around": self.in_words,
+                "is_reading": self._has_log and self._follower is not None and not self._has_caught_up,
             }
             if self._follower is None or not self._has_log:
                 return facts | self._told.summary(self._surrounded)

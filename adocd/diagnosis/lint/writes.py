@@ -47,9 +47,9 @@ def compaction_is_off(options: Values) -> Hit | None:
 
 @family_rule(Severity.DANGER, "RocksDB options.h, level0_file_num_compaction_trigger; " + _SANITIZE)
 def level0_is_never_compacted(options: Values) -> Hit | None:
-    """Find that no number of L0 files starts a compaction: the trigger is 0, negative, or too high to be reached."""
+    """Find that no number of L0 files starts a compaction: the trigger is negative, or too high to be reached."""
     trigger = options.number("level0_file_num_compaction_trigger")
-    if trigger is None or 0 < trigger < _NEVER_FILES or options.text("compaction_style") == FIFO_COMPACTION:
+    if trigger is None or 0 <= trigger < _NEVER_FILES or options.text("compaction_style") == FIFO_COMPACTION:
         return None
     return Hit(
         "level0_file_num_compaction_trigger",

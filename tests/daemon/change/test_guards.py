@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import pytest
 
 from adocd.daemon.change.guards import GUARDS
 from adocd.daemon.change.guards.bounds import bounds
 from adocd.daemon.change.guards.guard import ALONE, Beside, Guard, GuardRefusal, MemoryInUse, check
-from adocd.daemon.change.guards.memory import memory_budget, memory_shortage, worst_case_bytes
+from adocd.daemon.change.guards.memory import LatelyWritten, memory_budget, memory_shortage, worst_case_bytes
 from adocd.daemon.change.guards.order import order
 from adocd.daemon.change.guards.shared import shared
 from adocd.model.knob import MIB
@@ -233,6 +234,31 @@ def test_growth_beyond_what_the_container_can_bear_is_refused_and_says_so() -> N
         "memory budget: 192 MiB x 2 for default would take this database's memtables to 384 MiB, and its process can "
         "have 1024 MiB, of which they may take a quarter"
     ]
+
+
+def test_all_databases_of_a_process_together_get_a_quarter_of_its_memory() -> None:
+    """Else twelve of them could each take one, and the process ends for want of memory."""
+    beside = Beside(4096 * MIB, process_limit_bytes=1024 * MIB, process_memtables_bytes=100 * MIB)
+    assert said(memory_budget, size(64), beside=beside) == []
+    assert said(memory_budget, size(96), beside=beside) == [
+        "memory budget: 96 MiB x 2 for default would take the memtables of this process's databases to 292 MiB, and "
+        "its process can have 1024 MiB, of which they may take a quarter"
+    ]
+
+
+def test_a_family_that_was_flushed_a_moment_ago_still_counts() -> None:
+    """Its memtables fill again, and others would have been granted that memory meanwhile."""
+    lately = LatelyWritten()
+    full, empty = (sample(column_family(memtables_bytes=size), monotonic_s=100.0) for size in (32 * MIB, 0))
+    lately.observe(full)
+    lately.observe(replace(empty, monotonic_s=159.0))
+    assert worst_case_bytes(empty) == 0
+    assert worst_case_bytes(empty, written=lately.families) == 128 * MIB
+    beside = Beside(256 * MIB, memtables_bytes=64 * MIB, written=lately.families)
+    assert said(memory_budget, size(96), empty, beside=beside) == []
+    assert said(memory_budget, size(128), empty, beside=beside) != []
+    lately.observe(replace(empty, monotonic_s=160.0))
+    assert not lately.families
 
 
 def test_shrinking_is_allowed_above_the_budget() -> None:

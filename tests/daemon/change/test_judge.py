@@ -5,16 +5,20 @@ from __future__ import annotations
 from dataclasses import replace
 from random import Random
 
+import pytest
+
 from adocd.daemon.change.guards.guard import Note
 from adocd.daemon.change.judge import TAKE_BACK, Judge
 from adocd.model.decision import Decision, Setting
 from adocd.model.knob import Knob
 from adocd.model.sample import Sample
 from adocd.model.snapshot import OptionValues
-from tests.builders import sample
+from tests.builders import DATABASE_OPTIONS, sample
 
-JOBS, RATE = Knob.BACKGROUND_JOBS, Knob.DELAYED_WRITE_RATE
+JOBS, RATE, SUBCOMPACTIONS = Knob.BACKGROUND_JOBS, Knob.DELAYED_WRITE_RATE, Knob.SUBCOMPACTIONS
 MB = 1_000_000
+#: What the law decides elsewhere, in a test where that does not matter.
+LAW = Decision((Setting(SUBCOMPACTIONS, 4),), "writes wait", "law.flood", "so more of them")
 
 
 class Scene:
@@ -23,16 +27,17 @@ class Scene:
     def __init__(self, judge_s: float = 30.0) -> None:
         self.judge = Judge(judge_s)
         self.now_s = 1000.0
-        self.jobs = 4
+        self.jobs, self.subcompactions = 4, 1
         self.random = Random(1)  # noqa: S311
 
     def sample(self, waited: float | None = 0.1, mb_per_s: float = 100.0, seconds: float = 1.0) -> Sample:
-        """Measure a second, or more; the owner has 4 background jobs."""
+        """Measure a second, or more; the owner has 4 background jobs and merges in one thread."""
         return sample(
             monotonic_s=self.now_s,
             interval_s=seconds,
             background_jobs=self.jobs,
-            originals=OptionValues(database={"max_background_jobs": "4"}),
+            options=OptionValues(database=DATABASE_OPTIONS | {"max_subcompactions": str(self.subcompactions)}),
+            originals=OptionValues(database={"max_background_jobs": "4", "max_subcompactions": "1"}),
             waited_fraction=waited,
             stalled_fraction=waited,
             written_bytes_per_s=mb_per_s * MB,
@@ -55,6 +60,11 @@ class Scene:
         """Let the law's decision be carried out."""
         self.judge.carried_out((Setting(JOBS, jobs),), self.sample())
         self.jobs = jobs
+
+    def split(self, threads: int) -> None:
+        """Let the law's decision about another knob be carried out."""
+        self.judge.carried_out((Setting(SUBCOMPACTIONS, threads),), self.sample())
+        self.subcompactions = threads
 
     def rest(self, jobs: int) -> tuple[tuple[Setting, ...], tuple[Note, ...]]:
         """Ask whether the law may turn its knob."""
@@ -160,6 +170,19 @@ def test_too_little_before_or_nothing_measured_says_nothing() -> None:
         blind.now_s += 1
         blind.judge.observe(blind.sample(None))
         assert blind.judge.verdict(blind.sample(None)) is None
+
+
+def test_without_the_bytes_written_nothing_is_judged() -> None:
+    """A load that rises would be taken for harm."""
+    scene = Scene()
+    unknown = [replace(scene.sample(waited), written_bytes_per_s=None) for waited in (0.1, 0.9)]
+    for second in range(90):
+        scene.now_s += 1
+        now = replace(unknown[second // 45], monotonic_s=scene.now_s)
+        scene.judge.observe(now)
+        if second == 45:
+            scene.turn(8)
+        assert scene.judge.verdict(now) is None
 
 
 def test_it_judges_only_where_the_policy_asks_for_it() -> None:
@@ -273,7 +296,7 @@ def test_a_repetition_leaves_the_law_its_decisions_for_the_length_of_a_trial() -
     decided_s = [
         second
         for second in range(100)
-        if scene.judge.verdict(replace(scene.sample(), monotonic_s=scene.now_s + second), law_decides=True) is not None
+        if scene.judge.verdict(replace(scene.sample(), monotonic_s=scene.now_s + second), LAW) is not None
     ]
     assert decided_s == [0, 35, 70], "the first time at once, whatever the law decides"
 
@@ -283,8 +306,7 @@ def test_what_did_not_arrive_stays_due_while_another_change_is_judged() -> None:
     scene.live(60)
     scene.turn(8)
     assert scene.live(30, waited=0.4) is not None
-    other = replace(scene.sample(), delayed_write_rate_bytes_per_s=16 * MB)
-    scene.judge.carried_out((Setting(RATE, 8 * MB),), other)
+    scene.split(2)
     for _ in range(35):
         scene.now_s += 1.0
         scene.judge.observe(scene.sample(0.4))
@@ -331,3 +353,117 @@ def test_what_is_kept_is_bounded_where_nobody_asks_for_a_verdict() -> None:
     scene.turn(8)
     observed(scene, 10_000, waited=0.4)
     assert len(scene.judge._seconds) <= 61
+
+
+def test_a_rate_that_must_be_set_each_second_is_neither_judged_nor_held_back() -> None:
+    """RocksDB lowers it by itself in each delay: at rest it would come down to a standstill."""
+    scene = Scene()
+    scene.live(60)
+    now = replace(scene.sample(), delayed_write_rate_bytes_per_s=16 * MB)
+    scene.judge.carried_out((Setting(RATE, 16 * MB + 1),), now)
+    assert scene.live(60, waited=0.4) is None
+    scene.turn(8)
+    scene.judge.carried_out((Setting(RATE, 8 * MB),), now)
+    decided = scene.live(30, waited=0.8)
+    assert decided is not None
+    assert decided.settings == (Setting(JOBS, 4),)
+    assert scene.judge.rest((Setting(RATE, 16 * MB),), now) == ((Setting(RATE, 16 * MB),), ())
+
+
+@pytest.mark.parametrize(
+    ("owners", "before", "now", "goes_back"),
+    [
+        (256, 0, 512, False),  # a law that ends its hold in stages: without the limit nothing would hold the debt
+        (256, 512, 0, True),
+        (64, 256, 0, True),
+        (64, 0, 256, False),
+        (0, 0, 64, True),
+        (0, 256, 64, True),
+        (0, 64, 256, False),
+        (0, 256, 0, False),
+    ],
+)
+def test_off_is_above_every_limit(owners: int, before: int, now: int, goes_back: bool) -> None:
+    scene, limit = Scene(), Knob.HARD_PENDING_LIMIT
+    scene.live(60)
+
+    def of(gib: int) -> OptionValues:
+        return OptionValues(column_families={"default": {"hard_pending_compaction_bytes_limit": str(gib << 30)}})
+
+    def limited(gib: int) -> Sample:
+        return replace(scene.sample(), options=of(gib), originals=of(owners))
+
+    scene.judge.carried_out((Setting(limit, now << 30, "default"),), limited(before))
+    observed(scene, 30, waited=0.4)
+    decided = scene.judge.verdict(limited(now))
+    assert (decided is not None) is goes_back
+    if decided is not None:
+        assert decided.settings == (Setting(limit, before << 30, "default"),)
+
+
+def test_late_changes_of_a_trial_that_made_nothing_worse_get_one_of_their_own() -> None:
+    """Two seconds of harm in thirty are little, and the next change would be blamed for it."""
+    scene = Scene()
+    scene.live(60)
+    scene.split(2)
+    scene.live(28)
+    scene.turn(8)
+    decided = scene.live(30, waited=0.4)
+    assert decided is not None
+    assert decided.settings == (Setting(JOBS, 4),)
+
+
+def test_what_follows_a_take_back_is_compared_with_the_time_before_the_harm() -> None:
+    scene = Scene()
+    scene.live(60)
+    scene.turn(8)
+    assert scene.live(30, waited=0.4) is not None
+    scene.jobs = 4
+    scene.live(2, waited=0.4)
+    scene.split(2)
+    decided = scene.live(30, waited=0.35)
+    assert decided is not None
+    assert decided.settings == (Setting(SUBCOMPACTIONS, 1),)
+    assert decided.signal == "writers waited 12 % before and 35 % after"
+
+
+def test_a_change_made_while_harm_is_taken_back_is_judged_from_then_on() -> None:
+    scene = Scene()
+    scene.live(60)
+    scene.turn(8)
+    assert scene.live(30, waited=0.4) is not None
+    scene.split(2)
+    assert scene.live(3, waited=0.4) is None
+    scene.jobs = 4
+    assert scene.live(60, waited=0.1) is None, "it had no part in it"
+
+
+def test_what_the_daemon_knows_the_reason_of_ends_the_trial_and_not_the_rest() -> None:
+    """An operator's restore, say, brings stalls that are no fault of the law's."""
+    scene = Scene()
+    scene.live(60)
+    scene.turn(8)
+    scene.live(10)
+    scene.judge.begin_anew()
+    scene.live(12, waited=0.5)
+    scene.turn(8)
+    assert scene.live(60, waited=0.5) is None
+    scene.turn(12)
+    assert scene.live(30, waited=0.9) is not None
+    scene.judge.begin_anew()
+    assert scene.rest(12)[1] != ()
+
+
+def test_a_take_back_leaves_the_law_what_it_gives_back_to_the_owner() -> None:
+    scene = Scene()
+    scene.live(60)
+    scene.turn(8)
+    observed(scene, 30, waited=0.4)
+    now = replace(
+        scene.sample(),
+        options=OptionValues(database={"max_subcompactions": "4"}),
+    )
+    law = Decision((Setting(SUBCOMPACTIONS, 1), Setting(JOBS, 16)), "all is calm", "law.calm", "so it goes back")
+    decided = scene.judge.verdict(now, law)
+    assert decided is not None
+    assert decided.settings == (Setting(JOBS, 4), Setting(SUBCOMPACTIONS, 1))

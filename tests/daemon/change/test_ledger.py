@@ -55,6 +55,37 @@ def test_what_the_journal_does_not_know_is_somebody_elses() -> None:
     assert ledger.baseline[SIZE] == str(96 * MIB)
 
 
+def test_what_was_sent_and_never_got_there_is_the_owners_again() -> None:
+    ledger = Ledger(OPENED_WITH)
+    ledger.sending({SIZE: "5", JOBS: "8"}, OPENED_WITH)
+    ledger.seen({JOBS: "8"})
+    ledger.settle(OPENED_WITH | {JOBS: "8"})
+    assert ledger.ours == {JOBS}
+    assert ledger.sent == {JOBS: "8"}
+    ledger.watch(OPENED_WITH | {SIZE: "7", JOBS: "8"})
+    assert ledger.baseline[SIZE] == "7"
+
+
+def test_what_was_sent_and_got_there_without_an_answer_stays_ours() -> None:
+    ledger = Ledger(OPENED_WITH)
+    ledger.sending({SIZE: "5"}, OPENED_WITH)
+    ledger.settle(OPENED_WITH | {SIZE: "5"})
+    assert ledger.ours == {SIZE}
+
+
+def test_a_plan_that_the_agent_did_not_take_leaves_the_one_before() -> None:
+    ledger = holding(write_buffer_size=5)
+    (deviation,) = ledger.deviations(OPENED_WITH | {SIZE: "6"})
+    ledger.give_up(deviation.option, deviation.found)
+    ledger.arming({SIZE})
+    owners = OPENED_WITH | {SIZE: "7"}
+    ledger.watch(owners)
+    former = ledger.arming({SIZE})
+    assert ledger.outdated(owners) == {}
+    ledger.not_armed(former)
+    assert ledger.outdated(owners) == {SIZE: "7"}, "so it is sent again"
+
+
 def test_what_the_host_has_changed_is_never_in_a_plan() -> None:
     """It would hold the host to a value that it may change at any time."""
     ledger = Ledger(OPENED_WITH)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,7 @@ from tests.daemon.harness import (
     overflowing,
     pin,
     rules,
+    session_of,
     ticked_until,
     ticks,
     until,
@@ -60,6 +62,23 @@ def test_somebody_elses_change_is_respected_and_the_law_starts_anew(
         await loop.stop()
         assert write_buffer_size(database) == str(96 * MIB)
         assert options(database)["target_file_size_base"] == str(64 * MIB)
+
+    with_agent(database, tmp_path, body)
+
+
+def test_what_the_judge_has_condemned_rests_although_somebody_else_changes_an_option(tmp_path: Path) -> None:
+    """Around a bulk load, say; otherwise the condemned change could come back within a trial's length."""
+    database = overflowing(tmp_path / "db")
+
+    async def body(scene: Scene) -> None:
+        loop = await scene.attach(replace(ADOC, shaping=Shaping(judge_s=30.0)))
+        await ticks(loop, 2)
+        await until(lambda: outcomes(loop) == ["applied"], "it is tuned")
+        law = session_of(loop).law
+        database.set_option("write_buffer_size", str(96 * MIB), "default")
+        assert (await ticks(loop, 1))[-1].startswith("standing back for")
+        assert session_of(loop).law is not law
+        assert session_of(loop).law.judge is law.judge
 
     with_agent(database, tmp_path, body)
 

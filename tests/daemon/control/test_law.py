@@ -177,7 +177,7 @@ def test_after_a_time_in_which_it_could_not_be_asked_a_law_begins_a_fresh_window
     async def second(now_s: float, event: int, *, asked: bool = True, pinned: frozenset[OptionName] = UNPINNED) -> None:
         now = at(now_s, flush(event))
         law.observe(now)
-        law.pinned(pinned)
+        law.pinned(dict.fromkeys(pinned, "1"))
         if asked:
             await law.step(now, NOTHING)
         else:
@@ -264,17 +264,29 @@ def test_a_law_sees_what_the_daemon_knows_beside_the_snapshot() -> None:
 
 def test_a_law_is_told_of_what_was_pinned_in_its_window() -> None:
     law = Law(Policy("slow+fast"), CAPABILITIES)
-    pins = {102: {RATE_LIMITER}}
+    pins = {102: {RATE_LIMITER: "1"}}
 
     async def body() -> None:
         for second in range(100, 111):
-            law.pinned(pins.get(second, set()))
+            law.pinned(pins.get(second, {}))
             await law.step(at(float(second)), NOTHING)
 
     asyncio.run(body())
     slow, fast = parts(law)
     assert [sample.pinned for sample in slow.samples] == [{RATE_LIMITER}]
     assert [RATE_LIMITER in sample.pinned for sample in fast.samples] == [False, True] + [False] * 8
+
+
+def test_a_pin_that_comes_or_goes_ends_the_judges_trial(monkeypatch: pytest.MonkeyPatch) -> None:
+    law, begun = Law(Policy("slow+fast"), CAPABILITIES), []
+    monkeypatch.setattr(law.judge, "begin_anew", lambda: begun.append(True))
+    law.pinned({RATE_LIMITER: "1"})
+    assert not begun, "what was seen before the law is of the same pins"
+    law.pinned({RATE_LIMITER: "1"})
+    assert not begun
+    law.pinned({RATE_LIMITER: "2"})
+    law.pinned({})
+    assert len(begun) == 2
 
 
 def test_beside_another_law_a_law_is_shown_the_owners_limits(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,18 @@ def test_what_is_free_elsewhere_is_not_what_the_daemon_may_still_have(
     elsewhere = process(None).memory()
     assert elsewhere.total_bytes == memory_limit.memory_limit_bytes(None)
     assert elsewhere.available_bytes != 0
+
+
+def test_the_databases_of_a_process_share_what_its_cgroup_allows() -> None:
+    limited = replace(process(4711), limit_bytes=GIB)
+    all_of_them = Neighbours()
+    for name, where in (("a", limited), ("b", limited), ("c", process(4712))):
+        all_of_them.put(name, Share(f"/data/{name}", where, memtables_bytes=128 * MIB, turns_shared=False))
+    assert all_of_them.beside("a", limited).process_memtables_bytes == 128 * MIB
+    assert all_of_them.beside("new", limited).process_memtables_bytes == 256 * MIB
+    all_of_them.remove("b")
+    assert all_of_them.beside("a", limited).process_memtables_bytes == 0
+    assert all_of_them.beside("a", process(4712)).process_memtables_bytes == 128 * MIB, "it has moved there"
 
 
 def test_two_containers_with_a_pid_1_each_share_no_threads() -> None:

@@ -274,6 +274,19 @@ def test_what_is_known_of_disks_stays_where_databases_come_to_others() -> None:
     assert sharing.allowance("hot", GIB, others) is group, "its group is the same, and allots nothing anew"
 
 
+def test_an_arbiter_that_was_off_for_an_hour_knows_no_less_of_the_disks() -> None:
+    sharing, needs = Sharing(), {"a": CALM, "b": HOT}
+    lived_on(sharing, {"a": CALM, "b": replace(HOT, bytes_per_s=200.0 * MB)}, 100.0)
+    before = lived_on(sharing, needs, 131.0, 2)["a"].device_bytes_per_s
+    for second in range(3600):
+        for name, each in needs.items():
+            sharing.put(name, replace(each, monotonic_s=133.0 + second))
+    after = lived_on(sharing, needs, 3733.0, 1)["a"].device_bytes_per_s
+    assert before is not None
+    assert after is not None
+    assert after > 0.8 * before
+
+
 def test_a_look_that_came_too_late_takes_nobody_off_its_disks() -> None:
     sharing = Sharing()
     allotted(sharing, {"hot": HOT, "calm": CALM})

@@ -160,6 +160,27 @@ def test_what_adocd_has_not_touched_may_change_at_any_time(tmp_path: Path) -> No
     with_agent(database, tmp_path, body)
 
 
+def test_what_rocksdb_rejected_is_its_hosts_still(tmp_path: Path) -> None:
+    """Otherwise adocd would put the original back over what the host sets later, and count growth that never came."""
+    database = overflowing(tmp_path / "db")
+    database.fail_next("column_family", "Invalid argument: no")
+
+    async def body(scene: Scene) -> None:
+        settings = loop_settings()
+        loop = await scene.attach(ONE_STEP, settings)
+        await ticked_until(loop, lambda: "rejected" in outcomes(loop), "it is rejected")
+        database.measurements.column_families["default"]["rocksdb.num-immutable-mem-table"] = 0
+        await ticks(loop, 2)
+        assert settings.neighbours.memtables_beside("another") == 0, "it is idle, and has not grown"
+        host_sets(database, "write_buffer_size", str(96 * MIB))
+        await ticks(loop, 10)
+        assert write_buffer_size(database) == str(96 * MIB)
+        await loop.stop()
+        assert write_buffer_size(database) == str(96 * MIB)
+
+    with_agent(database, tmp_path, body)
+
+
 def test_what_somebody_has_taken_over_stays_his_however_often_he_changes_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from adocd.daemon.watch import observation as observing
 from adocd.daemon.watch.observation import Observation
 from adocd.diagnosis.stalls import StallWatch
 from adocd.model.capabilities import Capabilities
@@ -297,6 +298,32 @@ def test_a_log_of_warnings_does_not_replace_an_agents_word(tmp_path: Path, kind:
         found = await seen.diagnosis()
         assert (found["source"], found["no_log"]) == ("LOG", None)
         assert found["stalled_s"] == pytest.approx(10, abs=1)
+
+    asyncio.run(body())
+
+
+def test_a_large_log_says_nothing_of_the_time_before_until_its_end_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is read from its beginning: what was read so far would be taken for a time without stalls."""
+    monkeypatch.setattr(observing, "_LOG_BYTES_A_LOOK", 4096)
+    stopped = "[WARN] [db/column_family.cc:1] [default] Stopping writes because we have 36 level-0 files"
+    filler = event('"job": 1, "event": "flush_started"', time.time() - 25) * 100
+    end = line(stopped, time.time() - 15) + event('"job": 2, "event": "flush_started"', time.time() - 5)
+    (tmp_path / "LOG").write_bytes(log(filler, end))
+
+    async def body() -> None:
+        seen = observation(tmp_path)
+        seen.opened(info(os.getpid()), database(tmp_path))
+        await seen.look()
+        assert seen.logged_before(time.time(), 20.0) is None
+        assert (await seen.diagnosis())["is_reading"]
+        for _ in range(10):
+            await seen.look()
+        assert not (await seen.diagnosis())["is_reading"]
+        held = seen.logged_before(time.time(), 20.0)
+        assert held is not None
+        assert held.share == pytest.approx(0.5, abs=0.1)
 
     asyncio.run(body())
 

@@ -1,6 +1,6 @@
 """What a safety guard is, what it returns, and how the guards are asked. Pure."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
@@ -69,18 +69,22 @@ class Beside:
     Attributes:
         budget_bytes: limit for the memtables of all targets together; None: no limit.
         memtables_bytes: the worst case of the other targets' memtables.
+        process_memtables_bytes: the same of those that share its process.
         process_limit_bytes: the cgroup's memory limit for the target's process; None: no limit.
         read_memory: reads the memory free for that process; called only when memtables are to grow.
         shared_with: the path of another database of that process whose law or operator turns the shared options.
+        written: the target's column families that were written to lately, though they may be empty now.
         originals: the values from before we changed any; `check` fills them in.
 
     """
 
     budget_bytes: int | None = None
     memtables_bytes: int = 0
+    process_memtables_bytes: int = 0
     process_limit_bytes: int | None = None
     read_memory: Callable[[], MemoryInUse] = MemoryInUse
     shared_with: str | None = None
+    written: Set[str] = frozenset()
     originals: Values = field(default_factory=dict)
 
 

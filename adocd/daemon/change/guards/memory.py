@@ -1,6 +1,6 @@
 """Keep memtables within the memory of the process and the machine. Pure, but for reading the free memory."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 
 from adocd.daemon.change.guards.guard import Beside, GuardRefusal
@@ -14,18 +14,39 @@ MEMORY_SHARE = 4
 #: Memtables do not grow when less than 1/20 of the total memory would be left.
 SPARE_SHARE = 20
 _OPTIONS = ("write_buffer_size", "max_write_buffer_number")
+#: A column family counts as written for so long after it was last seen so, in seconds: after a flush its memtables are
+#: empty, and others would be granted what it takes again a moment later.
+_LATELY_S = 60.0
+
+
+class LatelyWritten:
+    """Remembers which column families of one database are written to, in the samples' own time."""
+
+    def __init__(self) -> None:
+        self._seen_s: dict[str, float] = {}
+
+    @property
+    def families(self) -> Set[str]:
+        """Those that have been written to in the last minute."""
+        return self._seen_s.keys()
+
+    def observe(self, sample: Sample) -> None:
+        """Take in a sample."""
+        now_s = sample.monotonic_s
+        seen = dict.fromkeys((cf.name for cf in sample.column_families if is_written(cf)), now_s)
+        self._seen_s = {name: at_s for name, at_s in (self._seen_s | seen).items() if now_s - at_s < _LATELY_S}
 
 
 def memory_budget(wanted: Values, sample: Sample, beside: Beside) -> tuple[GuardRefusal, ...]:
-    """Keep all memtables' worst case within the budget, and this target's within a quarter of its process's memory.
+    """Keep all memtables' worst case within the budget, and those of a process within a quarter of its memory.
 
     Only growth is refused: a database already above the budget may stay there or shrink.
     """
     growths = _growths(wanted, sample)
     if not growths:
         return ()
-    own = worst_case_bytes(sample, originals=beside.originals)
-    total = beside.memtables_bytes + own
+    own = worst_case_bytes(sample, originals=beside.originals, written=beside.written)
+    total, of_process = beside.memtables_bytes + own, beside.process_memtables_bytes + own
     budget, limit = beside.budget_bytes, beside.process_limit_bytes
     refusals = []
     for growth in growths:
@@ -35,15 +56,16 @@ def memory_budget(wanted: Values, sample: Sample, beside: Beside) -> tuple[Guard
                 f"the budget is {budget // MIB} MiB"
             )
             refusals.append(GuardRefusal("memory budget", growth.options, reason, about=growth.about))
-        elif limit is not None and own + growth.bytes > limit // MEMORY_SHARE:
+        elif limit is not None and of_process + growth.bytes > limit // MEMORY_SHARE:
+            whose = "this database's memtables" if of_process == own else "the memtables of this process's databases"
             reason = (
-                f"{growth} would take this database's memtables to {(own + growth.bytes) // MIB} MiB, and its "
-                f"process can have {limit // MIB} MiB, of which they may take a quarter"
+                f"{growth} would take {whose} to {(of_process + growth.bytes) // MIB} MiB, and its process can have "
+                f"{limit // MIB} MiB, of which they may take a quarter"
             )
             refusals.append(GuardRefusal("memory budget", growth.options, reason, about=growth.about))
         else:
             total += growth.bytes
-            own += growth.bytes
+            of_process += growth.bytes
     return tuple(refusals)
 
 
@@ -98,20 +120,25 @@ def _growths(wanted: Values, sample: Sample) -> list[_Growth]:
 
 
 def worst_case_bytes(
-    sample: Sample, wanted: Mapping[OptionName, str] | None = None, originals: Values | None = None
+    sample: Sample,
+    wanted: Mapping[OptionName, str] | None = None,
+    originals: Values | None = None,
+    written: Set[str] = frozenset(),
 ) -> int:
     """Sum write_buffer_size x max_write_buffer_number over the column families, in bytes.
 
     RocksDB takes the same product as the worst case of a column family's memtables (options.h, db_write_buffer_size).
-    An idle one counts only with what we have added to its `originals`: hundreds of them would otherwise block all
-    growth, and without what we have added they would grow past any budget, a few in each cycle. A larger value in
+    One that is idle, and not among those lately `written`, counts only with what we have added to its `originals`:
+    hundreds of them would otherwise block all growth, and without what we have added they would grow past any budget, a
+    few in each cycle. A larger value in
     `wanted` counts instead of the present one, because that growth is in flight.
     """
     growths = {growth.column_family: growth.bytes for growth in _growths(wanted or {}, sample)}
     total = 0
     for cf in sample.column_families:
         most = cf.options.write_buffer_size_bytes * cf.options.max_write_buffer_number + growths.get(cf.name, 0)
-        total += most if is_written(cf) else max(0, most - _original_bytes(cf, originals or {}))
+        counts = is_written(cf) or cf.name in written
+        total += most if counts else max(0, most - _original_bytes(cf, originals or {}))
     return total
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from adocd.api.explained import CAUSES
+from adocd.api.explained import CAUSES, READING
 from adocd.api.remedy import Remedy
 from adocd.api.web.page.model.history import CAUSE_COLOURS
 from adocd.api.web.page.model.units import text
@@ -23,10 +23,12 @@ def diagnosis(found: dict[str, Any] | None, undo: Remedy | None = None) -> str:
         return '<p class="muted">Nothing has been seen of it yet.</p>'
     span_s = max(0.0, found["end"] - found["begin"])
     since = f"in the {in_words.duration(span_s)} since {at(found['begin'])}"
+    reads = f'<p class="muted">{READING}</p>' if found.get("is_reading") else ""
     if not found["stalls"]:
-        return f'<p>Nothing has stalled {since}.</p><p class="muted">Without stalls there is nothing to tune.</p>'
+        calm = '<p class="muted">Without stalls there is nothing to tune.</p>'
+        return f"<p>Nothing has stalled {since}.</p>{reads or calm}"
     number = len(found["stalls"])
-    head = f"<p>{number:,} {'stall' if number == 1 else 'stalls'} {since}.</p>"
+    head = f"<p>{number:,} {'stall' if number == 1 else 'stalls'} {since}.</p>{reads}"
     return f'{head}<div class="diagnosis">{_causes(found)}{_longest(found)}{_advice(found, undo)}</div>'
 
 
