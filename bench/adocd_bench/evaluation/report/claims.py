@@ -8,7 +8,7 @@
 - `direction`, `opposite direction`: what three or four undisturbed pairs show; a search for what lasts is made once, so
   it shows no more. That is no verdict.
 - `not shown`: anything else: too few undisturbed repetitions, neither a difference nor sameness, a baseline that did
-  not stall, or not run at all.
+  not stall, a cause for which neither of the two was held, or not run at all.
 - `did not act`: no run of a scheme in which the mechanism acted that the claim is about, or whose load is within what
   the law presumes (mechanisms.py). Other runs of that kind are left out.
 - `in part`: blocks say different things.

@@ -51,9 +51,9 @@ RULE = (
     f"lies within {100 * SAME_WITHIN:g} % either way. Direction, which is no verdict: {DIRECTION_PAIRS} or "
     f"{LEAST_PAIRS - 1} pairs, and every run of one has more than every run of the other. Not shown: anything else, "
     "which does not say that there is no difference. Nothing to improve: in the scheme that is compared with, writes "
-    f"were held for less than {100 * LEAST_HELD:g} % of the time, so held time proves nothing. In simulations the "
-    "rule tells identical schemes apart in fewer than 4 of 100 figures. A report has many figures, so trust what "
-    "several blocks say."
+    f"were held for less than {100 * LEAST_HELD:g} % of the time, or a held time is 0 in every run of both, so held "
+    "time proves nothing. In simulations the rule tells identical schemes apart in fewer than 4 of 100 figures. A "
+    "report has many figures, so trust what several blocks say."
 )
 
 

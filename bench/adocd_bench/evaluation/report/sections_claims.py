@@ -32,7 +32,8 @@ def claim_parts(blocks: Sequence[Block], searches: Mapping[str, Search]) -> list
             f"{comparison.LEAST_PAIRS} undisturbed pairs. Direction, opposite direction: what "
             f"{comparison.DIRECTION_PAIRS} or {comparison.LEAST_PAIRS - 1} pairs show, or one search for what lasts. "
             "Not shown: fewer pairs, neither a difference nor sameness, a baseline in which writes were held "
-            f"for less than {100 * comparison.LEAST_HELD:g} % of the time, or not run. Did not act: in no run did the "
+            f"for less than {100 * comparison.LEAST_HELD:g} % of the time, a cause for which neither of the two was "
+            "held, or not run. Did not act: in no run did the "
             "law do what the sentence is about, or the load was beyond what the law presumes. Where a block has the "
             "scheme silk-floor, it is judged as silk, and silk-floor-bandwidth as silk-bandwidth."
         ),

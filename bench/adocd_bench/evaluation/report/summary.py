@@ -43,7 +43,7 @@ from adocd_bench.host.device import parse_profile, stands_for
 NO_PLACE = "not shown"
 #: So many undisturbed repetitions, and the disturbed ones are left out.
 _ENOUGH = 2
-#: Held time: where the scheme that is compared with was hardly held, they have nothing to say.
+#: Held time: where the scheme that is compared with was hardly held, or neither was at all, they have nothing to say.
 _HELD = {
     "held_share", "stopped_share", "delayed_share", "held_later_share", "held_s", "memtable_l0_held_s",
     "pending_held_s", "waited_share", "stalls",
@@ -247,8 +247,10 @@ def _told_apart(blocks: Sequence[Block]) -> Sequence[Block]:
 def compared(measure: str, one: SchemeSummary, other: SchemeSummary) -> Comparison:
     """Compare two schemes of a block by a measure: the ratio is of what counts, the verdict of undisturbed pairs."""
     counting = compare(MEASURES[measure], *paired(measure, one, other))
-    shown = compare(MEASURES[measure], *paired(measure, one, other, undisturbed=True))
-    return replace(shown, difference=_of_held(measure, shown.difference, other), ratio=counting.ratio)
+    mine, others = paired(measure, one, other, undisturbed=True)
+    shown = compare(MEASURES[measure], mine, others)
+    held = any((*mine.values(), *others.values()))
+    return replace(shown, difference=_of_held(measure, shown.difference, other, held), ratio=counting.ratio)
 
 
 def paired(
@@ -265,9 +267,10 @@ def _is_pair(one: SchemeSummary, other: SchemeSummary, repetition: int) -> bool:
     return mine is not None and others is not None and unlike(mine.run, others.run) is None
 
 
-def _of_held(measure: str, difference: Difference, other: SchemeSummary) -> Difference:
+def _of_held(measure: str, difference: Difference, other: SchemeSummary, held_at_all: bool) -> Difference:
+    """Say nothing of held time where the other was hardly held, or neither was for this cause: 0 and 0 are no tie."""
     held = other.cells.get("held_share")
-    if measure not in _HELD or held is None or held.median >= LEAST_HELD:
+    if measure not in _HELD or (held_at_all and (held is None or held.median >= LEAST_HELD)):
         return difference
     return difference if difference in ("more", "direction more", "too few") else "nothing to improve"
 

@@ -97,6 +97,24 @@ def test_what_is_the_same_in_one_block_is_not_refuted_by_another() -> None:
     assert verdict(FASTER, against(SAME, FIVE) + against((500,) * 5, FIVE, profile="cap-490")) == "not reproduced here"
 
 
+def test_a_limit_that_neither_came_to_hides_no_refutation() -> None:
+    """As figure 13 of ADOC: without pending bytes to be held for in one block, and the opposite in the other."""
+    rule = Compares("adoc", "silk-o", "pending_held_s", True, FILL)
+
+    def held_for(name: str, pending_s: float, profile: str) -> list[RawRun]:
+        stalls = [held(2.0), *([held(pending_s, begin_s=4.0, cause="pending_bytes")] if pending_s else [])]
+        return block({name: FIVE}, stalls=stalls, profile=profile)
+
+    def runs(profile: str, adoc_s: float, silk_s: float) -> list[RawRun]:
+        others = held_for("default", 0.0, profile) + held_for("silk-o", silk_s, profile)
+        return [*others, *held_for("adoc", adoc_s, profile)]
+
+    never, opposite = runs("cap-13", 0.0, 0.0), runs("cap-15", 1.0, 2.0)
+    assert verdict(rule, never) == "not shown"
+    assert verdict(rule, never + opposite) == "refuted"
+    assert verdict(rule, runs("cap-13", 1.0, 1.0) + opposite) == "not reproduced here"
+
+
 def test_where_nothing_speaks_to_it_nothing_is_shown() -> None:
     assert verdict(FASTER, block({"default": (1, 1), "silk": (2, 2)})) == "not shown"
     assert verdict(FASTER, block({"default": (1, 1), "adoc": (2, 2)}, workload="burst")) == "not shown"

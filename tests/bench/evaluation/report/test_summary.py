@@ -136,6 +136,16 @@ def test_where_a_baseline_was_hardly_held_held_time_shows_nothing() -> None:
     assert against(3.0, 3.0) == "same"
 
 
+def test_what_neither_was_held_for_shows_no_tie() -> None:
+    """The limit was never reached: that says nothing of who would have been held longer at it."""
+    runs = stalling("default", DEFAULT, [3.0] * 5) + stalling("adoc", DEFAULT, [3.0] * 5)
+    found = named(only(runs), "adoc").against
+    assert found["memtable_l0_held_s"].difference == found["stopped_share"].difference == "same"
+    assert found["pending_held_s"].difference == found["delayed_share"].difference == "nothing to improve"
+    few = [each for each in runs if each.repetition < 3]
+    assert named(only(few), "adoc").against["pending_held_s"].difference == "too few"
+
+
 def test_an_open_loop_is_ranked_by_latency_from_the_intended_start() -> None:
     runs = [
         run(name, repetition, offered_per_s=1000, total=at(late + repetition, 10_000), processing=at(1, 10_000))
