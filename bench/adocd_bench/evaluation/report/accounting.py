@@ -9,6 +9,8 @@
 - Done of what was offered are the operations that ended while others still arrived, not those done late.
 - Write amplification is what flushes and compactions wrote over what users wrote; the WAL is left aside. At the end of
   the phase, and when it was drained: a law that only puts compaction off shows in the second.
+- The debt is that of the phase's last sample. What the record has for its end is used only where there is no sample of
+  the phase, for until 2026-11-28 that was of the first sample after it: often after the restore, which makes more due.
 - Processor time of the database's process is that of the measured phase, and beside it all from its start to its end,
   with the load before and the drain after.
 - Decisions count from the phase's begin on; those of the loading are none of the run's.
@@ -69,7 +71,7 @@ class RunFigures:
         cores: processors that the database's process used in the mean of the measured phase; None where not told apart.
         cpu_us_per_operation: its processor time in that phase over the operations.
         cpu_s: its processor time in all.
-        debt_bytes: pending compaction at the end of the measured phase.
+        debt_bytes: pending compaction in the last sample of the measured phase.
         decided: rule and outcome -> decisions, in the measured phase and the drain; `decisions` are all of them.
         decisions_per_minute: of the measured phase.
         reaction_s: median from a stall's begin to the next decision, of stalls that had one; None without any.
@@ -157,7 +159,7 @@ def figures(run: RawRun) -> RunFigures:
         cores=None if cpu_s is None else _per(cpu_s, run.measured_s),
         cpu_us_per_operation=None if cpu_s is None else _per(cpu_s * 1e6, operations),
         cpu_s=run.database.cpu_s,
-        debt_bytes=run.at_end.pending_compaction_bytes,
+        debt_bytes=_debt(run),
         drain_s=run.drain_s,
         decided=dict(sorted(Counter((each.rule, each.outcome) for each in decided).items())),
         decisions=len(decided),
@@ -283,6 +285,11 @@ def _amplification(moved: Moved) -> float | None:
     if moved.flush_written_bytes is None or moved.compaction_written_bytes is None or not moved.user_written_bytes:
         return None
     return (moved.flush_written_bytes + moved.compaction_written_bytes) / moved.user_written_bytes
+
+
+def _debt(run: RawRun) -> int:
+    seen = [each.pending_compaction_bytes for each in run.samples if 0 <= each.at_s <= run.measured_s]
+    return seen[-1] if seen else run.at_end.pending_compaction_bytes
 
 
 def _completed(run: RawRun) -> float | None:

@@ -9,7 +9,7 @@ from adocd_bench.evaluation.raw import Process, Second
 from adocd_bench.evaluation.report.accounting import figures
 from adocd_bench.evaluation.report.percentiles import percentile_us
 
-from tests.bench.evaluation.report.builders import decided, held, histogram, moved, run
+from tests.bench.evaluation.report.builders import MIB, decided, held, histogram, moved, run, sampled
 
 
 def test_a_stall_from_before_the_phase_counts_for_its_time_in_it_and_begins_outside() -> None:
@@ -37,6 +37,13 @@ def test_what_a_law_decided_while_records_were_loaded_is_not_of_its_run() -> Non
 def test_the_debt_is_that_at_the_end_of_the_phase() -> None:
     at_end = moved(pending_compaction_bytes=700)
     assert figures(run(at_end=at_end, drained=moved(pending_compaction_bytes=5))).debt_bytes == 700
+
+
+def test_the_debt_of_a_record_that_has_that_after_the_restore_is_its_last_samples() -> None:
+    """Before 2026-11-28 the record had the first sample after the phase, up to 1.7 s later."""
+    owing = [sampled(at_s, pending_compaction_bytes=each) for at_s, each in ((8.9, 5), (9.9, 0), (11.6, 1274 * MIB))]
+    found = run(seconds=10, at_end=moved(pending_compaction_bytes=1274 * MIB), samples=tuple(owing))
+    assert figures(found).debt_bytes == 0
 
 
 def test_the_daemons_memory_is_its_own() -> None:
