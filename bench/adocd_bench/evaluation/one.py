@@ -24,7 +24,7 @@ from adocd_bench.host.device import block_device_of, parse_profile
 from adocd_bench.host.noise import CpuTimes, others_cpu
 from adocd_bench.host.own_devices import OwnDevices
 from adocd_bench.host.usage import Usage
-from adocd_bench.run.observe import AgentProgram, ObservedRun, Tick, Watched, observe, settings_of
+from adocd_bench.run.observe import AgentProgram, ObservedRun, Tick, Watched, changes_of, observe, settings_of
 from adocd_bench.run.settle import Settlement, Settling
 from adocd_bench.run.workspace import run_directory
 
@@ -258,7 +258,7 @@ def _stalls(observed: ObservedRun, outcome: LoadOutcome) -> Iterator[raw.RawStal
 def _decisions(observed: ObservedRun, begin_s: float) -> Iterator[raw.RawDecision]:
     for each in observed.decisions:
         at_s, settings = each.monotonic_s - begin_s, settings_of(each)
-        yield raw.RawDecision(at_s, each.rule, each.signal, settings, each.outcome, each.elapsed_s)
+        yield raw.RawDecision(at_s, each.rule, each.signal, settings, each.outcome, each.elapsed_s, changes_of(each))
 
 
 def _process(observed: ObservedRun, outcome: LoadOutcome) -> raw.Process:

@@ -101,7 +101,9 @@ class RawStall:
 class RawDecision:
     """One decision of the law, or of a guard in its place, with its outcome.
 
-    `elapsed_s` is the time from sending the change until it was applied and read back; None if nothing was sent.
+    `settings` are the knobs that the law wants. `elapsed_s` is the time from sending the change until it was applied
+    and read back; None if nothing was sent. `changes` is option -> its values before and after, of what was sent:
+    guards change what a law wants, and the daemon puts options back that it no longer wants. None: it was not recorded.
     """
 
     at_s: float
@@ -110,6 +112,7 @@ class RawDecision:
     settings: Mapping[str, Any]
     outcome: str
     elapsed_s: float | None = None
+    changes: Mapping[str, tuple[str, str]] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from adocd.model.decision_record import DecisionRecord
 from adocd.model.policy import Policy
 from adocd.model.sample import Sample
 from adocd.model.snapshot import OptionValues
+from adocd.model.values import OptionName
 from adocd.probes.log import read_log
 from adocd.probes.log.events import LogEvent
 from adocd.probes.log.stalls import StallFound
@@ -284,6 +285,16 @@ def stalls_in(log: Iterable[LogEvent]) -> tuple[StallFound, ...]:
     """Return every stall in a session's LOG, including one still in progress at its end."""
     stalls = StallLog()
     return tuple(stalls.take(log) + stalls.close())
+
+
+def changes_of(decision: DecisionRecord) -> dict[str, tuple[str, str]]:
+    """Return what was sent for a decision, option -> its values before and after; names are as in `settings_of`."""
+    return {_option(each.option): (each.before, each.value) for each in decision.changes}
+
+
+def _option(name: OptionName) -> str:
+    is_other = name.scope == "column_family" and name.name != "default"
+    return f"{name.name}.{name.option}" if is_other else name.option if name.scope == "column_family" else str(name)
 
 
 def settings_of(decision: DecisionRecord) -> dict[str, int]:

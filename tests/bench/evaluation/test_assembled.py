@@ -16,8 +16,10 @@ from adocd_bench.host.usage import Usage
 from adocd_bench.run.observe import ObservedRun, Tick
 from adocd_bench.run.settle import Due, Settlement
 
+from adocd.model.decision_record import OptionChange
 from adocd.model.sample import ColumnFamilySample, Sample
 from adocd.model.snapshot import Counters, OptionValues
+from adocd.model.values import of_database
 from tests.bench.evaluation.builders import MACHINE, wanted_run
 from tests.bench.samples import decision
 from tests.controllers.laws import Plant
@@ -77,9 +79,12 @@ def test_samples_are_those_since_the_phase_began() -> None:
 
 
 def test_decisions_are_at_seconds_of_the_phase() -> None:
-    (found,) = assembled(observed(tick(11.0), decisions=(decision(1, -395.0),))).decisions
+    sent = (OptionChange(of_database("max_background_jobs"), "2", "1"),)
+    made = replace(decision(1, -395.0), changes=sent)
+    (found,) = assembled(observed(tick(11.0), decisions=(made,))).decisions
     assert found.at_s == pytest.approx(5.0)
     assert (found.rule, found.outcome) == ("MMO", "applied")
+    assert found.changes == {"max_background_jobs": ("2", "1")}
 
 
 def test_the_processs_own_time_is_that_of_the_phase() -> None:

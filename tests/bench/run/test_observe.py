@@ -1,6 +1,7 @@
 """Reading the daemon, over a real Unix socket."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,10 +9,12 @@ import pytest
 from adocd_bench.errors import RunFailed
 from adocd_bench.run.child import child
 from adocd_bench.run.daemon import RunDaemon
-from adocd_bench.run.observe import Watched, settings_of
+from adocd_bench.run.observe import Watched, changes_of, settings_of
 from adocd_bench.run.workspace import run_directory
 
 from adocd.api.client import RestClient
+from adocd.model.decision_record import OptionChange
+from adocd.model.values import RATE_LIMITER, of_family
 from tests.bench.samples import decision, decision_json, sample_json
 from tests.support.fake_daemon import Answer, FakeDaemon, Route
 
@@ -196,6 +199,14 @@ def test_what_processes_use_is_read_at_each_look(fake: Known, daemon: RunDaemon,
     watched.look()
     assert len(watched.usage) == 2
     assert watched.daemon_usage.peak_rss_bytes > 0
+
+
+def test_what_was_sent_is_named_by_family_as_settings_are() -> None:
+    options = (of_family("default", "write_buffer_size"), of_family("other", "write_buffer_size"), RATE_LIMITER)
+    changes = tuple(OptionChange(option, "1", "2") for option in options)
+    assert changes_of(replace(decision(1, 0.0), changes=changes)) == dict.fromkeys(
+        ("write_buffer_size", "other.write_buffer_size", "rate_limiter_bytes_per_s"), ("1", "2")
+    )
 
 
 def test_a_decisions_settings_are_named_by_family_unless_it_is_the_default() -> None:

@@ -1,10 +1,12 @@
 """What a run's law did, from its decisions: rules that were applied, knobs that moved and when, share under control.
 
 - A decision counts where its outcome is `applied`, from the moment at which it was applied and read back.
-- A knob is away while its last applied value differs by more than 1 % from the one at open; where no option at open is
-  recorded for it, every applied value differs, for laws only send what is not there yet. For the same reason a knob
-  whose first value recorded up to the phase's end is the one at open was away before, by a decision that was not
-  recorded.
+- A knob's values are what was sent of the option that carries it: a guard may send less than the law wants, and a guard
+  or the daemon puts it back in decisions that name no knob. Runs made before 2026-11-28 recorded only what laws want.
+- A knob is away while its last applied value differs by more than 1 % from the one at open: the recorded option, or
+  what it was before the first change. Where neither is known, every applied value differs, for laws only send what is
+  not there yet. For the same reason a knob whose first value recorded up to the phase's end is the one at open was away
+  before, by a decision that was not recorded.
 - The phase is as long as the load: what an open loop does late, after its last arrival, is none of it (`phase_s`).
 - The phase is under control while any knob is away. A change that lasts from before the phase (the loading) counts; one
   that comes after the phase does not.
@@ -12,11 +14,12 @@
 """
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from adocd.model.knob import KNOBS, Knob
+from adocd.model.values import RATE_LIMITER_WORD
 from adocd_bench.evaluation.raw import RawDecision, RawRun, SchemeUsed
 
 When = Literal["before", "phase", "after"]
@@ -86,9 +89,12 @@ class Acted:
 
 @dataclass(frozen=True, slots=True)
 class _Change:
+    """A knob's new value, and the one before where it is recorded."""
+
     at_s: float
     knob: str
     value: int
+    before: int | None = None
 
 
 def acted(run: RawRun) -> Acted:
@@ -120,10 +126,10 @@ def _fired(run: RawRun) -> Iterator[Fired]:
 
 
 def _changes(run: RawRun) -> Iterator[_Change]:
+    knobs = sorted({knob for decision in run.decisions for knob in decision.settings})
     for decision in run.decisions:
         if decision.outcome == "applied":
-            for knob, value in decision.settings.items():
-                yield _Change(_applied_s(decision), knob, int(value))
+            yield from _wanted(decision) if decision.changes is None else _sent(decision, decision.changes, knobs)
     if run.scheme.auto_tuned:
         limits = [
             (sample.at_s, sample.rate_limit_bytes_per_s)
@@ -135,11 +141,43 @@ def _changes(run: RawRun) -> Iterator[_Change]:
                 yield _Change(at_s, str(Knob.RATE_LIMIT), limit)
 
 
+def _wanted(decision: RawDecision) -> Iterator[_Change]:
+    for knob, value in decision.settings.items():
+        yield _Change(_applied_s(decision), knob, int(value))
+
+
+def _sent(decision: RawDecision, changes: Mapping[str, tuple[str, str]], knobs: Iterable[str]) -> Iterator[_Change]:
+    """Give what was sent of these knobs; what a call carries beside them, such as a delayed rate, is nobody's wish."""
+    for knob in knobs:
+        before, value = changes.get(_option(knob), ("", ""))
+        if before != value:
+            yield _Change(_applied_s(decision), knob, _number(knob, value), _number(knob, before))
+
+
+def _option(knob: str) -> str:
+    """Name the option that carries a knob, as `RawDecision.changes` does."""
+    family, dot, name = knob.rpartition(".")
+    options = KNOBS[Knob(name)].options
+    return f"{family}{dot}{options[0]}" if options else RATE_LIMITER_WORD
+
+
+def _number(knob: str, value: str) -> int:
+    """Read an option's value in the unit of its knob."""
+    match KNOBS[Knob(_plain(knob))].unit:
+        case "switch":
+            return _SWITCHED[value]
+        case "percent":
+            return round(100 * float(value))
+        case _:
+            return int(value)
+
+
 def _knob(name: str, changes: Sequence[_Change], run: RawRun) -> KnobMoved:
-    at_open = _at_open(name, run.scheme)
+    at_open, before = _at_open(name, run.scheme), changes[0].before
+    at_open = before if at_open is None else at_open
     begun = [each for each in changes if each.at_s < 0]
     within = [each for each in changes if 0 <= each.at_s <= run.phase_s]
-    unrecorded = at_open is not None and changes[0].value == at_open and changes[0].at_s <= run.phase_s
+    unrecorded = before is None and changes[0].value == at_open and changes[0].at_s <= run.phase_s
     at_begin, away = (begun[-1].value, _away(begun[-1].value, at_open)) if begun else (at_open, unrecorded)
     spans, since_s = [], 0.0
     for change in within:
@@ -174,7 +212,7 @@ def _at_open(name: str, scheme: SchemeUsed) -> int | None:
     value = scheme.options.get(KNOBS[knob].options[0])
     if knob is Knob.AUTO_COMPACTION:
         return 1 if value is None else _SWITCHED[value]
-    return None if value is None else int(value)
+    return None if value is None else _number(name, value)
 
 
 def _plain(name: str) -> str:

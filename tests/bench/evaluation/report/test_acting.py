@@ -84,6 +84,61 @@ def test_several_knobs_control_the_time_that_they_cover_together() -> None:
     assert found.away_share("batch_size", "background_jobs") == pytest.approx(0.5)
 
 
+def sent(
+    at_s: float, rule: str, changes: dict[str, tuple[str, str]], outcome: str = "applied", **wanted: int
+) -> RawDecision:
+    """A decision with what was sent for it; the daemon's own and a guard's want no knob."""
+    return replace(turned(at_s, rule, **wanted), outcome=outcome, changes=changes)
+
+
+def test_what_a_guard_or_the_daemon_put_back_is_away_no_longer() -> None:
+    switch = "disable_auto_compactions"
+    off = sent(2, "toggle.off", {switch: ("false", "true")}, auto_compaction=0)
+    assert spans(of(off, sent(4, "safety.compaction", {switch: ("true", "false")}))) == {"auto_compaction": ((2, 4),)}
+    found = of(off, sent(4, "actuator.put_back", {switch: ("true", "false")}, "failed"))
+    assert found.away_share("auto_compaction") == pytest.approx(0.8), "it failed"
+    found = of(
+        off,
+        sent(4, "actuator.put_back", {switch: ("true", "false")}),
+        sent(7, "toggle.again", {switch: ("false", "true")}),
+    )
+    assert found.away_share("auto_compaction") == pytest.approx(0.5)
+    (knob,) = found.knobs
+    assert (knob.moves, knob.low, knob.high) == (3, 0, 1)
+
+
+def test_a_knob_is_what_was_sent_of_it_and_not_what_the_law_wants() -> None:
+    jobs, size = ("max_background_jobs", "max_write_buffer_number")
+    kept = sent(3, "adoc.l0", {jobs: ("2", "4")}, background_jobs=4, batch_size=MIB)
+    assert spans(of(kept)) == {"background_jobs": ((3, 10),)}, "a guard left the batch as it was"
+    waits = sent(1, "tide", {size: ("2", "6")}, memtable_number=6), sent(4, "tide", {}, memtable_number=2)
+    later = sent(9, "tide.again", {size: ("6", "2")})
+    assert spans(of(*waits, later)) == {"memtable_number": ((1, 9),)}, "before the first change it was the owner's"
+    same = sent(5, "actuator.repeat", {jobs: ("4", "4")})
+    assert of(kept, same).knobs == of(kept).knobs
+
+
+def test_a_value_that_a_call_carries_is_no_knob_of_the_law() -> None:
+    carried = sent(
+        2, "adoc.l0", {"max_background_jobs": ("2", "4"), "delayed_write_rate": ("9", "5")}, background_jobs=4
+    )
+    assert spans(of(carried)) == {"background_jobs": ((2, 10),)}
+
+
+def test_what_was_sent_is_named_as_the_option_of_its_family() -> None:
+    knobs = {"metadata.level_multiplier": 800, "rate_limit": 5}
+    changes = {
+        "metadata.max_bytes_for_level_multiplier": ("10.000000", "8.000000"),
+        "max_bytes_for_level_multiplier": ("10.000000", "9.000000"),
+        "rate_limiter_bytes_per_s": ("10", "5"),
+    }
+    found = of(RawDecision(5, "a", "", knobs, "applied", None, changes), rate_limiter_bytes_per_s=10)
+    assert [(each.knob, each.at_open, each.low) for each in found.knobs] == [
+        ("metadata.level_multiplier", 1000, 800),
+        ("rate_limit", 10, 5),
+    ]
+
+
 def test_a_column_family_counts_as_its_knob() -> None:
     knobs = {"metadata.batch_size": 128 * MIB}
     found = of(RawDecision(5, "adoc.memory", "", knobs, "applied"))
