@@ -1,4 +1,4 @@
-"""Which code a run was made by: two runs are a pair only if it is the same one."""
+"""Which code and program a run was made by: two runs are a pair only if they are the same."""
 
 import functools
 import hashlib
@@ -38,6 +38,14 @@ def code_of(packages: Sequence[Path], agent: Path) -> str:
             total.update(hashlib.sha256(file.read_bytes()).digest())
     total.update(hashlib.sha256(agent.read_bytes()).digest())
     return total.hexdigest()[:_DIGITS]
+
+
+def file_hash(file: Path) -> str | None:
+    """Hash a program's file; None if it cannot be read."""
+    try:
+        return hashlib.sha256(file.read_bytes()).hexdigest()[:_DIGITS]
+    except OSError:
+        return None
 
 
 def _sources(package: Path) -> Iterator[Path]:

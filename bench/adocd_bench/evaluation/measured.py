@@ -18,7 +18,7 @@ from adocd_bench.host.bandwidth import DeviceBandwidth
 from adocd_bench.host.cap import Cap
 from adocd_bench.host.device import DeviceProfile
 from adocd_bench.host.own_devices import OwnDevices
-from adocd_bench.programs.db_bench import find_db_bench
+from adocd_bench.programs.db_bench import find_measuring_db_bench
 from adocd_bench.results import ResultFile
 
 FLUSHING_SECONDS = 10
@@ -91,7 +91,7 @@ def flushing(known: MeasuredDevice, cap: Cap, machine: raw.Machine, scale: int) 
     used = scheme(BASELINE).used(Circumstances(scale))
     used = replace(used, options={**used.options, **_FLUSHES_ALONE})
     program = DbBenchLoad(
-        find_db_bench(), "fillrandom", FLUSHING_SECONDS, drained=False
+        find_measuring_db_bench(), "fillrandom", FLUSHING_SECONDS, drained=False
     )  # nothing is ever compacted here
     workload = raw.WorkloadUsed("fillrandom", "", program.name, {}, program.seconds)
     wanted = one.WantedRun("flushing", used, cap.profile.name, workload, program.version, 1, 1, scale)

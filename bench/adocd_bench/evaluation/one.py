@@ -191,7 +191,12 @@ def assembled(
         scale=wanted.scale,
         started_unix_s=took[0],
         wall_s=took[1],
-        machine=replace(machine, rocksdb_version=outcome.rocksdb_version, program_version=wanted.program_version),
+        machine=replace(
+            machine,
+            rocksdb_version=outcome.rocksdb_version,
+            program_version=wanted.program_version,
+            program_hash=outcome.program_hash,
+        ),
         operations=outcome.operations,
         measured_s=end_s,
         drain_s=drain_s,

@@ -202,8 +202,8 @@ class DeviceBytes:
 class Machine:
     """The machine of a run, with the versions of the programs.
 
-    `code` is a hash of the sources of adocd and the bench, and of the agent in use (code_hash.py); None if it was not
-    recorded.
+    `code` is a hash of the sources of adocd and the bench, and of the agent in use; `program_hash` is one of the file
+    of a program that is not built of these sources (code_hash.py). None if it was not recorded.
     """
 
     cpus: int
@@ -220,6 +220,7 @@ class Machine:
     rocksdb_version: str
     program_version: str
     code: str | None = None
+    program_hash: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,8 @@ from adocd_bench.programs.fill import KEY_BYTES, VALUE_BYTES, Fill, FillReport, 
 #: More keys than any run can write, so that --duration alone ends it.
 KEYS = 1_000_000_000
 _VERSION_WITHIN_S = 30.0
+#: Since then a result has the seconds and the operations of a benchmark (facebook/rocksdb#9886), before the rate alone.
+_MEASURING_SINCE = (7, 3)
 
 _RESULT = re.compile(
     r"^fillrandom\s*:\s+(?P<micros>[0-9.]+) micros/op (?P<rate>[0-9]+) ops/sec"
@@ -68,7 +70,7 @@ class DbBench:
     def report(self, text: str, asked_seconds: int) -> FillReport:
         """Read the result line from db_bench's standard output.
 
-        Versions before 7 report the rate alone; seconds and writes are then worked out from what was asked.
+        Versions before 7.3 report the rate alone; seconds and writes are then worked out from what was asked.
         Raises RunFailed when there is no result.
         """
         match = _RESULT.search(text)
@@ -98,6 +100,20 @@ def find_db_bench(name: str = "db_bench") -> DbBench:
     if match is None:
         raise ProgramMissing(f"{path} --version does not name a version: is it RocksDB's db_bench?")
     return DbBench(path, match[1])
+
+
+def find_measuring_db_bench(name: str = "db_bench") -> DbBench:
+    """Find a db_bench whose results have seconds and operations, without which a measured phase is lost.
+
+    Raises ProgramMissing with what to install, also for an older one.
+    """
+    found = find_db_bench(name)
+    if tuple(map(int, found.rocksdb_version.split(".")[:2])) < _MEASURING_SINCE:
+        raise ProgramMissing(
+            f"{found.path} is of RocksDB {found.rocksdb_version}, whose results lack a benchmark's seconds and "
+            "operations: put the db_bench of RocksDB 7.3 or later first on the PATH"
+        )
+    return found
 
 
 def agent_library() -> str:

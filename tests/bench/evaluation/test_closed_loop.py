@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from adocd_bench.evaluation.code_hash import file_hash
 from adocd_bench.evaluation.loads.closed_loop import Benchmark, DbBenchLoad
 from adocd_bench.evaluation.loads.program import LoadJob
 from adocd_bench.evaluation.raw import Second
@@ -57,6 +58,7 @@ def test_a_phase_begins_when_its_first_second_did_and_the_rest_is_a_second_of_it
     found = load(bench, "fillrandom").outcome(job(tmp_path, [10, 20, 30]), seen)
     assert (found.begin_monotonic_s, found.measured_s, found.clients_ended_monotonic_s) == (BEGIN_S, 3.5, None)
     assert [(each.kind, each.count) for each in found.operations] == [("write", 65)]
+    assert found.program_hash == file_hash(Path(bench.path))
     assert found.seconds == (Second(0, 10, 0), Second(1, 20, 0), Second(2, 30, 0), Second(3, 5, 0))
 
 

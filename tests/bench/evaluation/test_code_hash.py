@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from adocd_bench.evaluation.code_hash import code_in_use, code_of
+from adocd_bench.evaluation.code_hash import code_in_use, code_of, file_hash
 from adocd_bench.evaluation.machine import machine
 
 from adocd.process import native
@@ -35,6 +35,15 @@ def test_it_changes_with_any_source_and_with_the_agent_and_with_nothing_else(tmp
     (packages[1] / "inner" / "law.py").rename(packages[1] / "inner" / "laws.py")
     found.add(code_of(packages, agent))
     assert len(found) == 4
+
+
+def test_a_programs_file_has_a_hash_of_what_is_in_it(tmp_path: Path) -> None:
+    program = tmp_path / "db_bench"
+    assert file_hash(program) is None
+    program.write_bytes(b"one")
+    first = file_hash(program)
+    program.write_bytes(b"two")
+    assert len({None, first, file_hash(program)}) == 3
 
 
 def test_a_machine_is_told_with_the_code_that_runs_on_it(native_agent_library: Path, tmp_path: Path) -> None:

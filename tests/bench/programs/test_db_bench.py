@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from adocd_bench.errors import ProgramMissing, RunFailed
-from adocd_bench.programs.db_bench import DbBench, find_db_bench
+from adocd_bench.programs.db_bench import DbBench, find_db_bench, find_measuring_db_bench
 from adocd_bench.programs.fill import Fill, operations_by_second
 from hypothesis import given
 from hypothesis import strategies as st
@@ -99,6 +99,23 @@ def test_a_missing_db_bench_names_the_package() -> None:
 def test_an_installed_db_bench_tells_its_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _install(tmp_path, "echo 'db_bench version 7.8.3'", monkeypatch)
     assert find_db_bench() == DbBench(str(tmp_path / "db_bench"), "7.8.3")
+
+
+@pytest.mark.parametrize("version", ["6.11.4", "7.2.2"])
+def test_one_whose_results_lack_what_a_run_needs_is_refused(
+    version: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each run of it failed after its whole phase."""
+    _install(tmp_path, f"echo 'db_bench version {version}'", monkeypatch)
+    with pytest.raises(ProgramMissing, match=rf"RocksDB {version}, .* 7\.3 or later first on the PATH"):
+        find_measuring_db_bench()
+    assert find_db_bench().rocksdb_version == version, "the demo works the seconds out of what it asked for"
+
+
+@pytest.mark.parametrize("version", ["7.3.1", "7.10.2", "10.4.2"])
+def test_a_later_one_is_taken(version: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _install(tmp_path, f"echo 'db_bench version {version}'", monkeypatch)
+    assert find_measuring_db_bench().rocksdb_version == version
 
 
 def test_another_program_of_that_name_is_not_taken_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

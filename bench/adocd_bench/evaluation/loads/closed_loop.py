@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from adocd_bench.errors import RunFailed
+from adocd_bench.evaluation.code_hash import file_hash
 from adocd_bench.evaluation.counted import Counted
 from adocd_bench.evaluation.loads.program import LoadJob, LoadOutcome
 from adocd_bench.evaluation.raw import LatencyHistogram, OperationKind, Operations, Second
@@ -137,6 +138,7 @@ class DbBenchLoad:
             measured_s=seconds,
             clients_ended_monotonic_s=begin_s + seconds if self.drained else None,
             rocksdb_version=self.bench.rocksdb_version,
+            program_hash=file_hash(Path(self.bench.path)),
         )
 
     def _said(self, job: LoadJob) -> str:

@@ -35,7 +35,7 @@ class LoadOutcome:
 
     `clients_ended_monotonic_s` is when its clients had stopped and it began to flush; None where it is not drained.
     `rocksdb_version` is that of the library it ran with; `after` is what clients did after the measured phase, and
-    `after_span_monotonic_s` from when until when.
+    `after_span_monotonic_s` from when until when. `program_hash` is of its file, if that is not built of our sources.
     """
 
     operations: tuple[Operations, ...]
@@ -46,6 +46,7 @@ class LoadOutcome:
     rocksdb_version: str
     after: tuple[Operations, ...] = ()
     after_span_monotonic_s: tuple[float, float] | None = None
+    program_hash: str | None = None
 
 
 class LoadProgram(Protocol):

@@ -17,7 +17,7 @@ from adocd_bench.load import arrivals, ycsb
 from adocd_bench.load.arrivals import Steps
 from adocd_bench.load.build import GENERATOR
 from adocd_bench.load.spec import ClosedArrivals, KeyChoice, Mix, OpenArrivals, Work
-from adocd_bench.programs.db_bench import find_db_bench
+from adocd_bench.programs.db_bench import find_measuring_db_bench
 
 #: What is loaded before the measured phase, at scale 1: 4 GB, sixteen times level 1.
 RECORDS = 4_000_000
@@ -64,7 +64,7 @@ def _db_bench(name: Benchmark, title: str, *, loaded: bool) -> BenchWorkload:
         _no_rate(name, asked)
         records = max(1, RECORDS // asked.scale) if loaded else None
         arguments = {"records": records} if records else {}
-        return DbBenchLoad(find_db_bench(), name, asked.seconds, records, arguments=arguments)
+        return DbBenchLoad(find_measuring_db_bench(), name, asked.seconds, records, arguments=arguments)
 
     return BenchWorkload(name, title, program)
 

@@ -116,12 +116,15 @@ def _machine(runs: Sequence[RawRun]) -> list[str]:
     measured = "its bandwidth was not measured"
     if write and read:
         measured = f"measured with direct I/O: {write} writing, {read} reading"
-    programs = sorted({run.machine.program_version for run in runs})
+    adocd, rocksdb, programs = (
+        ", ".join(sorted({getattr(run.machine, version) for run in runs}))
+        for version in ("adocd_version", "rocksdb_version", "program_version")
+    )
     return [
         f"{machine.cpu_model}, {machine.cpus} processors, {words.size(machine.memory_bytes)} of memory; "
         f"{machine.distribution}, Linux {machine.kernel}.",
         f"Device {machine.device or 'unknown'}; {measured}.",
-        f"adocd {machine.adocd_version}, RocksDB {machine.rocksdb_version}, {', '.join(programs)}.",
+        f"adocd {adocd}, RocksDB {rocksdb}, {programs}.",
         *_code(runs),
     ]
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from adocd_bench.evaluation.raw import RawRun
 from adocd_bench.evaluation.report.pairs import unlike
+from adocd_bench.evaluation.report.sections import document
 from adocd_bench.evaluation.report.sections_block import block_parts
 from adocd_bench.evaluation.report.sections_notes import notes
 from adocd_bench.evaluation.report.summary import Block, SchemeSummary, compared, summarise
@@ -53,6 +54,11 @@ def with_adoc(*repetitions: int, **machine: Any) -> list[RawRun]:
         ({"code": "a"}, {"code": "b"}, "different code"),
         ({"code": "a"}, {"code": "a"}, None),
         ({"code": "a"}, {}, None),
+        ({"rocksdb_version": "9.1.0"}, {}, "different programs"),
+        ({"program_version": "db_bench 9.1.0"}, {}, "different programs"),
+        ({"program_hash": "a"}, {"program_hash": "b"}, "different programs"),
+        ({"program_hash": "a"}, {"program_hash": "a"}, None),
+        ({"program_hash": "a"}, {}, None),
     ],
 )
 def test_what_makes_a_pair(one: dict[str, Any], other: dict[str, Any], why: str | None) -> None:
@@ -81,6 +87,13 @@ def test_runs_of_two_versions_of_the_code_are_no_pair_where_both_are_known() -> 
     assert compared("throughput_per_s", *schemes(only(half))).pairs == 5, "of the others it is not known"
     other = [on(each, code="b") if (each.scheme.name, each.repetition) == ("adoc", 4) else each for each in known]
     assert compared("throughput_per_s", *schemes(only(other))).pairs == 4
+
+
+def test_all_versions_are_named() -> None:
+    runs = [run("default", n) for n in (1, 2)]
+    newer = replace(runs[1].machine, adocd_version="0.2.0", rocksdb_version="9.1.0", program_version="db_bench 9.1.0")
+    text = str(document(summarise([runs[0], replace(runs[1], machine=newer)]), (), {}, ()))
+    assert "adocd 0.1.0, 0.2.0, RocksDB 7.8.3, 9.1.0, db_bench 7.8.3, db_bench 9.1.0." in text
 
 
 def test_a_scheme_against_itself_is_compared_in_pairs_alone() -> None:
