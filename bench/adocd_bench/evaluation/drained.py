@@ -13,14 +13,20 @@ from adocd_bench.run.settle import Settlement
 #: What RocksDB writes to its LOG for each compaction that it gives up for want of disk space, again and again
 #: (db_impl_compaction_flush.cc, EnoughRoomForCompaction).
 _NO_ROOM = "Cancelled compaction because not enough room"
+#: What the system says (strerror of ENOSPC) where one ran and failed. RocksDB recovers when there is room again, so the
+#: run goes on to its end.
+_FULL = "No space left on device"
 
 
 def see_room(database: Path) -> None:
     """Raise RunFailed if the disk was too small for a compaction: nothing that follows is the scheme's doing."""
-    if _NO_ROOM in (database / "LOG").read_text(encoding="utf-8", errors="replace"):
+    log = (database / "LOG").read_text(encoding="utf-8", errors="replace")
+    if _NO_ROOM in log:
         raise RunFailed(
             "the disk was too small: RocksDB cancelled a compaction because there was not enough room for it"
         )
+    if _FULL in log:
+        raise RunFailed("the disk was too small: RocksDB found no space left on it, and had to try again")
 
 
 def settled_of(outcome: LoadOutcome, seen: Settlement) -> raw.Settled | None:
