@@ -102,6 +102,7 @@ def run(
                     look_s=_LOOK_S,
                     on_look=looked,
                     on_poll=polled,
+                    stop=lambda: program.ends_by_itself and settling.is_cut_off(),
                 )
             see_room(database)
             outcome = program.outcome(job, observed)

@@ -232,11 +232,12 @@ def observe(
     look_s: float = POLL_S,
     on_look: Callable[[Watched], None] = lambda _: None,
     on_poll: Callable[[Watched], None] = lambda _: None,
+    stop: Callable[[], bool] = lambda: False,
 ) -> ObservedRun:
-    """Run the program to its end under `cap`, with sockets and output in `room`.
+    """Run the program to its end, or until `stop`, under `cap`, with sockets and output in `room`.
 
     It asks the daemon every `look_s` seconds, and then calls `on_look` with what it has collected so far. Each look
-    costs a few milliseconds of CPU time. `on_poll` is called at least every `POLL_S` seconds.
+    costs a few milliseconds of CPU time. `on_poll` is called at least every `POLL_S` seconds, `stop` before each look.
 
     `safety` are the daemon's limits that are not its defaults.
 
@@ -246,7 +247,7 @@ def observe(
         watched = Watched(daemon, program.database)
         on_look(watched)
         with child(program.name, cap.command(program.command), room, program.environment) as started:
-            while started.is_running(program.at_most_s):
+            while started.is_running(program.at_most_s) and not stop():
                 watched.look()
                 on_look(watched)
                 _check(daemon, watched, started)

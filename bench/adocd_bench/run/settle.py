@@ -149,7 +149,15 @@ class Settling:
             return False
         if seen.quiet_s is not None and newest is not None and newest.monotonic_s > seen.quiet_s:
             return True
-        return time.monotonic() > seen.asked_s + SETTLED_WITHIN_S
+        return self._took_too_long()
+
+    def is_cut_off(self) -> bool:
+        """Return whether something is due after the longest drain; it begins within 0.1 s of the clients' end."""
+        return self.seen.quiet_s is None and self._took_too_long()
+
+    def _took_too_long(self) -> bool:
+        asked_s = self.seen.asked_s
+        return asked_s is not None and time.monotonic() > asked_s + SETTLED_WITHIN_S
 
     def _is_the_owners(self, target: AgentTarget, snapshot: Snapshot) -> bool:
         """Return whether every option has the owner's value; set those that have not.

@@ -25,6 +25,7 @@ from adocd_bench.evaluation.raw import LatencyHistogram, OperationKind, Operatio
 from adocd_bench.programs.db_bench import DbBench
 from adocd_bench.programs.fill import KEY_BYTES, VALUE_BYTES, Fill, last_line, operations_by_second
 from adocd_bench.run.observe import ObservedRun
+from adocd_bench.run.settle import SETTLED_WITHIN_S
 
 Benchmark = Literal["fillrandom", "overwrite", "readwhilewriting"]
 #: What loads the records.
@@ -33,8 +34,8 @@ _LOAD = "filluniquerandom"
 #: options; the second begins with 5 s more.
 _DRAIN = ("flush", "waitforcompaction", "waitforcompaction")
 ENTRY_BYTES = KEY_BYTES + VALUE_BYTES
-#: Extra time for loading and draining; a heavily limited database takes long to drain.
-_BESIDE_S = 900.0
+#: Extra time for loading, and for the drain, which the bench cuts off.
+_BESIDE_S, _DRAIN_S = 900.0, SETTLED_WITHIN_S + 60.0
 _KINDS: Mapping[Benchmark, OperationKind] = {"fillrandom": "write", "overwrite": "write", "readwhilewriting": "read"}
 _BUCKET = re.compile(r"^[(\[]\s*(\d+),\s*(\d+)\s*\]\s+(\d+)", re.MULTILINE)
 _MAX = re.compile(r"^Min: \d+\s+Median: [0-9.]+\s+Max: (\d+)", re.MULTILINE)
@@ -64,7 +65,7 @@ class DbBenchLoad:
 
     def at_most_s(self, job: LoadJob) -> float:
         """Allow for the load and the drain."""
-        return job.seconds + _BESIDE_S
+        return job.seconds + _BESIDE_S + _DRAIN_S
 
     @property
     def loaded_bytes(self) -> int:
@@ -104,6 +105,11 @@ class DbBenchLoad:
     def is_settling(self, job: LoadJob) -> bool:
         """Look for the measured benchmark's result, which db_bench writes as soon as it has it."""
         return self.drained and f"\n{self.benchmark} " in self._said(job)
+
+    @property
+    def ends_by_itself(self) -> bool:
+        """Wait for compactions, without a limit; by then the results are written, for db_bench flushes its output."""
+        return True
 
     def release(self, job: LoadJob) -> None:
         """Do nothing: it ends by itself."""

@@ -90,6 +90,11 @@ class GeneratedLoad:
         """Return whether its last phase has begun."""
         return self._phase(job) == _DRAIN
 
+    @property
+    def ends_by_itself(self) -> bool:
+        """Wait to be released."""
+        return False
+
     def release(self, job: LoadJob) -> None:
         """Make the file that it waits for."""
         _released(job).touch()

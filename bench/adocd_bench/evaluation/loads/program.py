@@ -92,6 +92,10 @@ class LoadProgram(Protocol):
     def is_settling(self, job: LoadJob) -> bool:
         """Return whether its clients have stopped, and it holds the database open to be restored and drained."""
 
+    @property
+    def ends_by_itself(self) -> bool:
+        """Say whether it ends when nothing is due, and not when it is released; a drain that takes too long ends it."""
+
     def release(self, job: LoadJob) -> None:
         """Let it close the database, since nothing is due any more."""
 
