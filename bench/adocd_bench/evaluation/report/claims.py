@@ -39,18 +39,24 @@ ClaimVerdict = Literal[
 ]
 #: What three or four pairs show is no verdict.
 DIRECTIONS: frozenset[ClaimVerdict] = frozenset({"direction", "opposite direction"})
+NO_VERDICTS: frozenset[ClaimVerdict] = DIRECTIONS | {"not shown", "did not act"}
 #: Where one of them was run in a block, it is the law there: the same with a floor that flushes what the peaks write.
 _INSTEAD = {"silk": "silk-floor", "silk-bandwidth": "silk-floor-bandwidth"}
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimFinding:
-    """What one of our blocks says to a point; `why` no law did what it is about, where that is the verdict."""
+    """What one of our blocks says to a point.
+
+    `why` no law did what it is about, where that is the verdict. `shows_nothing`: enough pairs for a verdict count, and
+    they show none.
+    """
 
     block: str
     verdict: ClaimVerdict
     ours: str
     why: str = ""
+    shows_nothing: bool = False
 
 
 class ClaimRule(Protocol):
@@ -123,7 +129,10 @@ class Compares:
         ours = self._figures(mine, other)
         if idle := _idle(block):
             return ClaimFinding(block.name, "not shown", f"{ours}; {idle}")
-        return ClaimFinding(block.name, self._verdict(block, mine, other), ours + _weak(mine, other))
+        found, verdict = compared(self.measure, mine, other), self._verdict(block, mine, other)
+        # Where the limit was never reached there was nothing to be shown.
+        nothing = verdict == "not shown" and found.pairs >= LEAST_PAIRS and found.difference != "nothing to improve"
+        return ClaimFinding(block.name, verdict, ours + _weak(mine, other), shows_nothing=nothing)
 
     def _figures(self, mine: SchemeSummary, other: SchemeSummary) -> str:
         unit = MEASURES[self.measure].unit

@@ -61,7 +61,7 @@ def _covered(shown: PaperFigure, points: Sequence[Judgement], blocks: Sequence[B
     if not verdicts:
         found = [block.name for block in blocks if _shows(block, shown)]
         return Covered(shown, "not judged" if found else "not run", "; ".join((shown.why, *found)))
-    why = "; ".join(f"{found.point.claims}: {_verdict(found)}{_reason(found)}" for found in points)
+    why = "; ".join(f"{found.point.claims}: {_in_words(found)}{_reason(found)}" for found in points)
     if len(verdicts) == 1:
         return Covered(shown, next(iter(verdicts)), why)
     said = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.most_common())
@@ -79,6 +79,10 @@ def _kind(shown: PaperFigure) -> CoverageVerdict:
 
 def _verdict(found: Judgement) -> CoverageVerdict:
     return found.verdict if found.findings else "not run"
+
+
+def _in_words(found: Judgement) -> str:
+    return found.in_words if found.findings else _verdict(found)
 
 
 def _reason(found: Judgement) -> str:

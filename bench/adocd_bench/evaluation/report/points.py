@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from adocd_bench.evaluation.raw import RawRun
 from adocd_bench.evaluation.report import words
-from adocd_bench.evaluation.report.claims import DIRECTIONS, ClaimFinding, ClaimRule, ClaimVerdict, stands
+from adocd_bench.evaluation.report.claims import DIRECTIONS, NO_VERDICTS, ClaimFinding, ClaimRule, ClaimVerdict, stands
 from adocd_bench.evaluation.report.lasting import Lasts
 from adocd_bench.evaluation.report.mechanisms import acting, applied, idle
 from adocd_bench.evaluation.report.pairs import unlike
@@ -44,6 +44,15 @@ class Judgement:
     point: ClaimPoint
     verdict: ClaimVerdict
     findings: tuple[ClaimFinding, ...]
+
+    @property
+    def in_words(self) -> str:
+        """Say the verdict, and of how many blocks it is where others with enough pairs show nothing."""
+        verdicts = sum(found.verdict not in NO_VERDICTS for found in self.findings)
+        silent = sum(found.shows_nothing for found in self.findings)
+        if not verdicts or not silent:
+            return self.verdict
+        return f"{self.verdict} ({verdicts} of {verdicts + silent} blocks; {silent} show{'s' * (silent == 1)} nothing)"
 
 
 def judge(
@@ -112,7 +121,7 @@ def _why_left_out(
 
 def _together(findings: Sequence[ClaimFinding]) -> ClaimVerdict:
     said = {finding.verdict for finding in findings}
-    if verdicts := said - DIRECTIONS - {"not shown", "did not act"}:
+    if verdicts := said - NO_VERDICTS:
         if verdicts == {"refuted", "not reproduced here"}:
             return "not reproduced here"
         return verdicts.pop() if len(verdicts) == 1 else "in part"

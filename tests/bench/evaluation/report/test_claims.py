@@ -97,6 +97,24 @@ def test_what_is_the_same_in_one_block_is_not_refuted_by_another() -> None:
     assert verdict(FASTER, against(SAME, FIVE) + against((500,) * 5, FIVE, profile="cap-490")) == "not reproduced here"
 
 
+def test_blocks_that_show_nothing_are_counted_beside_those_with_a_verdict() -> None:
+    """Any one block made a point reproduced, and the others were not to be seen in its verdict."""
+    shown, wide = against((1600, 1610, 1590, 1600, 1605), FIVE), (1500, 900, 1000, 700, 1400)
+
+    def said(runs: Sequence[RawRun]) -> str:
+        return judge(ClaimPoint("s", "q", "c", FASTER), summarise(acting(runs))).in_words
+
+    silent = against(wide, FIVE, profile="cap-490")
+    assert said(shown + silent) == "reproduced (1 of 2 blocks; 1 shows nothing)"
+    two = silent + against(wide, FIVE, profile="cap-100")
+    assert said(shown + two) == "reproduced (1 of 3 blocks; 2 show nothing)"
+    same = against(SAME, FIVE, profile="cap-50")
+    assert said(shown + silent + same) == "in part (2 of 3 blocks; 1 shows nothing)"
+    assert said(silent) == "not shown"
+    few, idle = against(wide[:4], FIVE[:4], profile="cap-490"), against(wide, FIVE, 0.01, profile="cap-490")
+    assert said(shown + few) == said(shown + idle) == "reproduced", "too few pairs, or nothing to win"
+
+
 def test_a_limit_that_neither_came_to_hides_no_refutation() -> None:
     """As figure 13 of ADOC: without pending bytes to be held for in one block, and the opposite in the other."""
     rule = Compares("adoc", "silk-o", "pending_held_s", True, FILL)
@@ -111,7 +129,7 @@ def test_a_limit_that_neither_came_to_hides_no_refutation() -> None:
 
     never, opposite = runs("cap-13", 0.0, 0.0), runs("cap-15", 1.0, 2.0)
     assert verdict(rule, never) == "not shown"
-    assert verdict(rule, never + opposite) == "refuted"
+    assert judge(ClaimPoint("s", "q", "c", rule), summarise(acting(never + opposite))).in_words == "refuted"
     assert verdict(rule, runs("cap-13", 1.0, 1.0) + opposite) == "not reproduced here"
 
 

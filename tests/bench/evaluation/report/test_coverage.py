@@ -69,6 +69,20 @@ def test_verdicts_are_those_of_the_points() -> None:
     assert covered(laws_act=True)["SILK", "figure 2"] == "not run"
 
 
+def test_a_figure_says_how_many_blocks_show_nothing() -> None:
+    runs = [
+        each
+        for profile, adoc in (("cap-210", (1600, 1610, 1590, 1600, 1605)), ("cap-490", (1500, 900, 1000, 700, 1400)))
+        for name, per_s in (("default", (1000, 1010, 990, 1000, 1005)), ("adoc", adoc))
+        for each in stalling(name, per_s, (2.0 * (name == "default"),) * 5, profile=profile)
+    ]
+    blocks = summarise(acting(runs))
+    found = coverage([judge(point, blocks) for point in POINTS], blocks)
+    (figure,) = [each for each in found if (each.shown.paper, each.shown.label) == ("ADOC", "figure 12")]
+    assert figure.verdict == "4 not run, 1 reproduced"
+    assert ": reproduced (1 of 2 blocks; 1 shows nothing)" in figure.why
+
+
 @pytest.mark.parametrize(
     ("adoc", "expected"),
     [
