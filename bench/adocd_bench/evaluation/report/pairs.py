@@ -8,13 +8,16 @@ from adocd_bench.evaluation.raw import RawRun
 
 #: Runs of a pair that began further apart count, and are told: the machine may have changed meanwhile.
 FAR_S = 3600.0
+#: Devices of their own are of the same size within this: it may follow from the load, in whole sectors.
+_SAME_SIZE = 0.01
 Machine = tuple[str, int, str]
 
 #: The rule, as the report says it.
 RULE = (
     "Two runs of a repetition are a pair if they have the same processors and kernel, the same versions of the program "
-    "and of RocksDB, and the same db_bench (by a hash of its file) and code (a hash of the sources of adocd and the "
-    "bench, and of the agent) where both recorded it. Others count in no ratio and no "
+    "and of RocksDB, and, where both recorded it, the same db_bench (by a hash of its file), the same code (a hash of "
+    "the sources of adocd and the bench, and of the agent) and devices of their own of the same size within "
+    f"{100 * _SAME_SIZE:g} %. Others count in no ratio and no "
     "verdict, and the block says how many and why. Pairs whose runs began more than an hour apart count, and the block "
     "says how many."
 )
@@ -34,7 +37,16 @@ def unlike(one: RawRun, other: RawRun) -> str | None:
         return "different kernels"
     if _programs(one) != _programs(other) or _known_to_differ(one.machine.program_hash, other.machine.program_hash):
         return "different programs"
-    return "different code" if _known_to_differ(one.machine.code, other.machine.code) else None
+    if _known_to_differ(one.machine.code, other.machine.code):
+        return "different code"
+    sizes = [size for run in (one, other) if (size := own_device_size(run)) is not None]
+    # A law may take a share of the free space, and a plan that is continued with other loads has larger devices.
+    return "devices of different size" if sizes and max(sizes) > (1 + _SAME_SIZE) * min(sizes) else None
+
+
+def own_device_size(run: RawRun) -> int | None:
+    """Give the size of a run's own device in bytes; None without one, or where it was not recorded."""
+    return run.device.size_bytes if run.device is not None and run.device.dedicated else None
 
 
 def _programs(run: RawRun) -> tuple[str, str]:

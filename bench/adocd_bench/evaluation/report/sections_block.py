@@ -10,6 +10,7 @@ from adocd_bench.evaluation.report.accounting import ALL, CONDITIONS
 from adocd_bench.evaluation.report.comparison import LEAST_PAIRS, cell
 from adocd_bench.evaluation.report.document import Heading, Paragraph, Part, Picture, Table
 from adocd_bench.evaluation.report.measures import MEASURES, POINTS, Spans, latency
+from adocd_bench.evaluation.report.pairs import own_device_size
 from adocd_bench.evaluation.report.pictures import pictures
 from adocd_bench.evaluation.report.sections_acted import acted_parts
 from adocd_bench.evaluation.report.sections_notes import note_parts
@@ -50,12 +51,6 @@ def command(block: Block) -> str:
     )
 
 
-def _device_bytes(block: Block) -> int | None:
-    """Return the size of the device that each run had to itself; None if there was none, or it is not known."""
-    device = block.first.device
-    return device.size_bytes if device is not None and device.dedicated else None
-
-
 def _at_once(block: Block) -> str:
     """Say that its runs went on beside each other, and how much of the machine they left each other."""
     shares = [judged.run.noise.bench_cpu_fraction for scheme in block.schemes for judged in scheme.runs]
@@ -72,7 +67,7 @@ def block_parts(block: Block) -> list[Part]:
     loop = "Closed loop"
     if workload.offered_per_s is not None:
         loop = f"Open loop, {words.digits(workload.offered_per_s)} operations/s offered in the mean"
-    size = "" if (size_bytes := _device_bytes(block)) is None else f" ({size_bytes / _GB:.0f} GB)"
+    size = "" if (size_bytes := own_device_size(block.first)) is None else f" ({size_bytes / _GB:.0f} GB)"
     said = (
         f"{workload.title}. {loop}, on {block.profile}{size}; {words.counted(block.repetitions, 'repetition')} with "
         f"{words.span(block.first.measured_s)} measured in each, scale 1/{block.scale}."

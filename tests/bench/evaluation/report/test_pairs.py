@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from adocd_bench.evaluation.raw import RawRun
+from adocd_bench.evaluation.raw import DeviceBytes, RawRun
 from adocd_bench.evaluation.report.pairs import unlike
 from adocd_bench.evaluation.report.sections import document
 from adocd_bench.evaluation.report.sections_block import block_parts
@@ -78,6 +78,20 @@ def test_runs_of_two_machines_are_no_pair(machine: dict[str, Any]) -> None:
     assert (none.pairs, none.difference, none.ratio) == (0, "too few", None)
     whole = [on(each, **machine) if each.repetition == 2 else each for each in with_adoc()]
     assert compared("throughput_per_s", *schemes(only(whole))).pairs == 5, "a repetition on another machine is one"
+
+
+def test_runs_on_devices_of_different_size_are_no_pair() -> None:
+    """A plan that was continued with a longer load made larger devices, and laws take a share of the free space."""
+
+    def sized(size_bytes: int | None, *, dedicated: bool = True) -> RawRun:
+        device = DeviceBytes("loop0", dedicated, 1, 0, most_written_bytes_per_s=None, size_bytes=size_bytes)
+        return replace(run("adoc"), device=device)
+
+    small = sized(7_000_000_000)
+    assert unlike(small, sized(14_000_000_000)) == unlike(sized(14_000_000_000), small) == "devices of different size"
+    assert unlike(small, sized(7_000_000_512)) is None
+    assert unlike(small, sized(None)) is unlike(small, run("adoc")) is None, "of the other it is not known"
+    assert unlike(small, sized(900_000_000_000, dedicated=False)) is None, "the disk is not the run's own"
 
 
 def test_runs_of_two_versions_of_the_code_are_no_pair_where_both_are_known() -> None:
