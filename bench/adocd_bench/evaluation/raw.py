@@ -309,7 +309,8 @@ class RawRun:
         after: the clients' operations after the measured phase, if the workload continues to observe its effects.
         after_span_s: from when until when these went on; None without any, or if it was not recorded.
         settled: the restore and the drain; None in runs that were drained under the law's options, or not at all.
-        at_once: how many runs of the plan went on at the same time at most, this one included.
+        at_once: how many runs of the plan might go on at the same time, this one included; the last ones have fewer
+            beside them.
         warnings: what the runner noticed, such as counts that disagree or a daemon that ended.
 
     """

@@ -52,12 +52,15 @@ def command(block: Block) -> str:
 
 
 def _at_once(block: Block) -> str:
-    """Say that its runs went on beside each other, and how much of the machine they left each other."""
+    """Say that its runs went on beside each other, and how much of the machine they left each other.
+
+    The first and the last runs of a plan have fewer beside them than was asked for, and so have those that are made
+    again, so the least is said as well.
+    """
     shares = [judged.run.noise.bench_cpu_fraction for scheme in block.schemes for judged in scheme.runs]
-    had = [share for share in shares if share is not None]
-    beside = (
-        f": the bench and the others had up to {words.share(max(had))} of all processors beside a run" if had else ""
-    )
+    had = sorted(share for share in shares if share is not None)
+    least_most = " to ".join(dict.fromkeys(words.share(each) for each in (*had[:1], *had[-1:])))
+    beside = f": the bench and the others had {least_most} of all processors beside a run" if had else ""
     return f"Up to {block.at_once} of its runs went on at the same time, each on a device of its own{beside}."
 
 

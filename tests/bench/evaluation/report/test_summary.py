@@ -333,9 +333,18 @@ def test_runs_that_went_on_at_once_are_a_block_of_their_own() -> None:
     assert (command(first).count("--at-once"), command(second).count("--at-once 7")) == (0, 1)
     assert "at the same time" not in _first_paragraph(first)
     assert "Up to 7 of its runs went on at the same time, each on a device of its own." in _first_paragraph(second)
-    noise = Noise(0.0, bench_cpu_fraction=0.3)
-    (known,) = summarise(replace(each, at_once=7, noise=noise) for each in alone)
-    assert "its own: the bench and the others had up to 30 % of all processors beside a run." in _first_paragraph(known)
+
+
+def test_how_much_the_runs_beside_had_is_said_from_the_least_to_the_most() -> None:
+    """The last run of a plan may have been alone."""
+
+    def beside(*shares: float) -> str:
+        runs = repeated("default", (1000,) * len(shares), at_once=7)
+        noise = [Noise(0.0, bench_cpu_fraction=share) for share in shares]
+        return _first_paragraph(only([replace(each, noise=had) for each, had in zip(runs, noise, strict=True)]))
+
+    assert "own: the bench and the others had 2 % to 30 % of all processors beside a run." in beside(0.3, 0.02, 0.1)
+    assert "own: the bench and the others had 30 % of all processors beside a run." in beside(0.3, 0.3)
 
 
 def test_blocks_of_the_same_name_are_told_apart() -> None:
