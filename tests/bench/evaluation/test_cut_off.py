@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
@@ -97,7 +98,7 @@ def test_a_program_that_would_drain_for_hours_is_ended_and_its_phase_is_kept(
 ) -> None:
     """The run failed, "did not end within", and failed again each time that its plan was continued."""
     monkeypatch.setattr(settle, "SETTLED_WITHIN_S", 3.0)
-    monkeypatch.setattr(one.os, "sync", lambda: None)  # it would wait for whatever else the disk has to do
+    monkeypatch.setattr(os, "sync", lambda: None)  # it would wait for whatever else the disk has to do
     cap = Cap(parse_profile("uncapped"), tmp_path)
     made = one.run(wanted_run(), Endless(agents), cap, MACHINE, OwnDevices())
     assert [each.count for each in made.operations] == [7]
