@@ -51,8 +51,9 @@ block wal-cap-210 5 --scheme default,default-with-adoc-memory,grid-best-within-m
   --profile cap-210,cap-210-wal-outside --workload fillrandom --seconds 60
 # The laws with their memory's twins, and the best grid within the default's memory.
 flood_schemes=default,default-with-adoc-memory,default-with-tide-memory,grid-best-within-memory,adoc,tide
-# A disk of 60 GB, so that the free space does not bound what `tide` keeps in level 0.
-block tide-cap-210 5 --scheme "$flood_schemes" --profile cap-210 --workload fillrandom --seconds 60 --device-gb 60
+# A disk of 60 GB: a third of its free space, which `tide` keeps in level 0 at most, is more than a minute fills.
+block tide-cap-210 5 --scheme "$flood_schemes,silk-o" --profile cap-210 --workload fillrandom --seconds 60 \
+  --device-gb 60
 # Five minutes, so that the limits of pending bytes matter. Alone: its device takes the whole disk.
 block flood-cap-210 5 --scheme "$flood_schemes" --profile cap-210 --workload fillrandom --seconds 300
 # Reads use the processors, so these are made one by one.

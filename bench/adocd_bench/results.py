@@ -32,11 +32,14 @@ class ResultFile(Generic[_Content]):
     error: type[BenchError] = BadArgument
 
     def write(self, file: Path, content: _Content, *, indent: int | None = 1) -> None:
-        """Write it in place of what was there; directories above it are made. Raises BadArgument where it cannot be."""
-        unfinished = file.with_suffix(".unfinished")
+        """Write it in place of what was there, compressed if it is called so; directories above it are made.
+
+        Raises BadArgument where it cannot be.
+        """
+        unfinished, found = file.with_suffix(".unfinished"), self.content.dump_json(content, indent=indent) + b"\n"
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
-            unfinished.write_bytes(self.content.dump_json(content, indent=indent) + b"\n")
+            unfinished.write_bytes(lzma.compress(found) if file.suffix == _COMPRESSED else found)
             os.replace(unfinished, file)
         except OSError as error:
             raise BadArgument(f"{file} cannot be written ({error.strerror}): choose another {self.option}") from None

@@ -43,6 +43,15 @@ def test_what_is_written_anew_takes_the_place_of_what_was_compressed(tmp_path: P
     assert results_in(tmp_path) == [file]
 
 
+def test_a_file_that_is_called_compressed_is(tmp_path: Path) -> None:
+    """As in `--keep FILE.json.xz`: what was added to it could not be read again."""
+    file = tmp_path / "numbers.json.xz"
+    NUMBERS.write(file, [1, 2])
+    assert subprocess.run(["xz", "--test", file], check=False).returncode == 0
+    NUMBERS.write(file, [*NUMBERS.read(file), 3])
+    assert NUMBERS.read(tmp_path / "numbers.json") == [1, 2, 3]
+
+
 def test_what_is_not_there(tmp_path: Path) -> None:
     file = tmp_path / "numbers.json"
     assert not is_there(file)

@@ -76,6 +76,7 @@ def test_a_stall_is_taken_once_and_told_as_long_as_the_watch_remembers_it() -> N
 def test_a_guess_that_gives_way_to_the_log_makes_no_other_stall_new() -> None:
     found = Told()
     stalls = [seen(at_s, at_s + 0.5) for at_s in range(10)]
+    found.sampled(sample(monotonic_s=101.0), NOW_S + 1, [], None)
     found.sampled(sample(monotonic_s=120.0), NOW_S + 20, stalls, None)
     by_log = replace(stalls[-1], begin_unix_s=NOW_S + 8.9, evidence="LOG")
     found.sampled(sample(monotonic_s=121.0), NOW_S + 21, [*stalls[:-1], by_log], None)

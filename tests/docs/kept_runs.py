@@ -116,8 +116,12 @@ def longest_stop_s(directory: str, scheme: str) -> float:
     """Say how long RocksDB stopped writes at most while clients wrote, in any run of a scheme."""
     kept = [run for run in raw_runs(directory) if run.scheme.name == scheme]
     assert kept
-    stops = [(min(each.end_s, run.measured_s) - each.begin_s, each) for run in kept for each in run.stalls]
-    return max(took_s for took_s, each in stops if each.condition == "stopped")
+    return max(
+        min(each.end_s, run.measured_s) - each.begin_s
+        for run in kept
+        for each in run.stalls
+        if each.condition == "stopped" and each.begin_s < run.measured_s
+    )
 
 
 def unwritten_s(directory: str, scheme: str) -> list[int]:

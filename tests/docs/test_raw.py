@@ -6,6 +6,7 @@ import itertools
 import re
 import statistics
 from collections import Counter
+from collections.abc import Callable
 from functools import partial
 
 import pytest
@@ -25,6 +26,7 @@ from adocd_bench.jvm.measured import FILE as JVM
 from adocd_bench.latency.__main__ import tables
 from adocd_bench.latency.measured import FILE as LATENCY
 from adocd_bench.neighbours.measured import FILE as NEIGHBOURS
+from adocd_bench.neighbours.measured import Run
 from adocd_bench.programs.embedded_program import MEMTABLE_BYTES
 from adocd_bench.results import results_in
 from adocd_bench.run.workspace import needed_bytes
@@ -39,6 +41,13 @@ from tests.conftest import REPOSITORY
 from tests.docs.kept_runs import listed
 
 NOT_KEPT = "raw data not kept"
+#: The arms of five databases on one device, and what the page calls them.
+ARMS = {
+    "default": "RocksDB's defaults",
+    "default, same memory": "the same, with memtables as large as `tide` may make them",
+    "tide": "all under `tide`, each for itself",
+    "tide + arbiter": "all under `tide`, with the arbiter",
+}
 
 
 def text(name: str) -> str:
@@ -181,16 +190,41 @@ def test_what_a_change_of_the_rate_alone_takes() -> None:
 
 
 @needs_results
-@pytest.mark.parametrize("number", [1, 2, 3, 4])
-def test_what_the_tries_of_the_arbiter_came_to(number: int) -> None:
-    found = NEIGHBOURS.read(RESULTS / "neighbours" / "tries" / f"{number}.json.xz")
-    by_arm = {run.arm: run for run in found.runs}
-    cells = [
-        f"{by_arm[arm].per_s:,.0f}, {latency(by_arm[arm].worst('p99_us') / 1e6)}" if arm in by_arm else ""
-        for arm in ("default", "tide", "tide + arbiter")
-    ]
-    row = f"| {number}, {found.profile} | {' | '.join(cells)} |".replace("|  |", "| |")
-    assert any(line.startswith(row) for line in rows(text("docs/controllers.md")))
+def test_what_five_databases_on_one_device_came_to() -> None:
+    found = NEIGHBOURS.read(RESULTS / "neighbours" / "five.json")
+    page = text("docs/controllers.md")
+    by_arm = {
+        arm: sorted((run for run in found.runs if run.arm == arm), key=lambda run: run.repetition) for arm in ARMS
+    }
+    for arm, name in ARMS.items():
+        runs = by_arm[arm]
+        assert [run.repetition for run in runs] == [1, 2, 3, 4, 5]
+        totals = listed([run.per_s / 1000 for run in runs], ".1f")
+        paid = listed([(run.drained_per_s or 0.0) / 1000 for run in runs], ".1f")
+        worst = listed([run.worst("p99_us") / 1000 for run in runs], ".1f")
+        assert f"| {name} | {totals} | {paid} | {worst} |" in rows(page)
+    said = " ".join(page.split())
+
+    def times(one: str, other: str, of: Callable[[Run], float]) -> list[float]:
+        return [of(mine) / of(theirs) for mine, theirs in zip(by_arm[one], by_arm[other], strict=True)]
+
+    alone = times("tide", "default", lambda run: run.per_s)
+    assert f"alone had {min(alone):.2f} to {max(alone):.2f} times the defaults' total" in said
+    p99 = times("default", "tide", lambda run: run.worst("p99_us"))
+    assert f"a worst p99 {min(p99):.1f} to {max(p99):.0f} times lower" in said
+    twins = times("tide", "default, same memory", lambda run: run.per_s)
+    assert f"of those `tide` had {min(twins):.2f} to {max(twins):.2f} times the total" in said
+    arbiter = times("tide + arbiter", "tide", lambda run: run.per_s)
+    assert f"With the arbiter it had {min(arbiter):.2f} to {max(arbiter):.2f} times the total of `tide` alone" in said
+    waited = times("tide + arbiter", "tide", lambda run: run.worst("p99_us"))
+    assert f"and a worst p99 {min(waited):.0f} to {max(waited):.0f} times as high" in said
+    with_it = by_arm["tide + arbiter"]
+    assert {run.decisions("tide.yield") for run in with_it} == {4}, "it acted, once for each of the others"
+    brim_s = [min(each.at_s for each in run.databases[0].decided if each.rule == "tide.brim") for run in with_it]
+    assert f"its merge begins after {min(brim_s):.0f} to {max(brim_s):.0f} s, within the minute" in said
+    assert not any(run.decisions("tide.brim") for run in by_arm["tide"])
+    longest_s = [max(each.latency.max_us for each in run.databases[1:]) / 1e6 for run in with_it]
+    assert f"the four others wait once for {min(longest_s):.1f} to {max(longest_s):.1f} s" in said
 
 
 @needs_results
@@ -361,7 +395,7 @@ def test_every_number_of_readme_is_plain_or_measured() -> None:
     told_of_ycsb = r"\bYCSB\b.*?in\s+B\s+those\s+memtables\s+had\s+[\d.]+\s+times"
     said, ycsb = re.subn(told_of_ycsb, "", said, flags=re.DOTALL)
     assert ycsb == 1
-    five = r"SILK-O's\s+settings\s+from.*?They\s+wrote\s+nothing.*?`tide`\s+in\s+\d+\s+to\s+\d+\s+s"
+    five = r"SILK-O's\s+settings\s+did\s+as\s+much.*?They\s+wrote\s+nothing.*?`tide`\s+in\s+\d+\s+to\s+\d+\s+s"
     said, five_minutes = re.subn(five, "", said, flags=re.DOTALL)
     assert five_minutes == 1
     ratios = re.findall(r"\d\.\d\d(?:,\s+\d\.\d\d)*\s+and\s+\d\.\d\d", said)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,9 +16,7 @@ from adocd_bench.run.workspace import workspace
 
 from adocd.model.allowance import Allowance
 from adocd.probes.block_device import storage_of
-from tests.bench.kept import RESULTS, needs_results
 from tests.bench.roots import capping
-from tests.conftest import REPOSITORY
 
 FAST = Percentiles(10.0, 20.0, 1000.0, 2000.0, 3000.0, 4000.0)
 
@@ -67,21 +64,6 @@ def test_the_same_memory_is_divided_among_the_databases_own_memtables() -> None:
     load = Load(60.0, 100.0, memory_mib=1000)
     assert load.own_memtables == {"write_buffer_size": 50 << 20, "max_write_buffer_number": 4}
     assert Load(60.0, 100.0).own_memtables == {}
-
-
-@needs_results
-def test_the_tries_on_the_page_are_what_was_measured() -> None:
-    page = (REPOSITORY / "docs" / "controllers.md").read_text(encoding="utf-8")
-    rows = [line for line in page.splitlines() if re.match(r"\| [1-4], cap-", line)]
-    for number, row in enumerate(rows, 1):
-        found = FILE.read(RESULTS / "neighbours" / "tries" / f"{number}.json")
-        assert row.startswith(f"| {number}, {found.profile} |")
-        for one in found.runs:
-            shown = re.search(rf"\| {one.per_s:,.0f}, ([0-9.]+) (ms|s) \|", row)
-            assert shown is not None
-            scale = 1e6 if shown[2] == "s" else 1e3
-            assert float(shown[1]) * scale == pytest.approx(one.worst("p99_us"), rel=0.02)
-    assert len(rows) == 4
 
 
 @pytest.mark.long
