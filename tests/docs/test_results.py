@@ -211,7 +211,10 @@ def test_what_tide_merges_and_owes() -> None:
     assert not any(each.rule == "tide.brim" for run in kept for each in run.decisions if each.at_s < run.measured_s)
     assert "Level 0 was not full by then" in WORDS
     debt = [of(scheme, "debt_bytes") / (1 << 30) for scheme in ("tide", "default")]
-    assert f"minute {debt[0]:.1f} GiB of compactions are pending, under the defaults {debt[1]:.1f} GiB" in WORDS
+    assert (
+        f"minute, at the median, {debt[0]:.1f} GiB of compactions are pending, under the defaults {debt[1]:.1f}"
+        in WORDS
+    )
 
 
 def slowest(directory: str, scheme: str) -> str:
@@ -350,9 +353,10 @@ def test_what_five_minutes_show_of_a_faster_device() -> None:
     assert set(unwritten_s(directory, "default")) == {0}
     assert (
         f"flushes and compactions had written {merged(directory, 'silk-o')} times what the user wrote under these "
-        f"settings, and {merged(directory, 'tide')} times under `tide`. Merging what was left after the five minutes "
-        f"took {drains(directory, 'silk-o')} under these settings, {drains(directory, 'tide')} under `tide`, and "
-        f"{drains(directory, 'default')} under the defaults."
+        f"settings, and {merged(directory, 'tide')} times under `tide`. The likely reason is that the settings do not "
+        "bound level 0, so that each merge out of it takes more of the flood. Merging what was left after the five "
+        f"minutes took {drains(directory, 'silk-o')} under these settings, {drains(directory, 'tide')} under `tide`, "
+        f"and {drains(directory, 'default')} under the defaults."
     ) in WORDS
     assert verdict("peak_memory_bytes", "tide", "silk-o") == "more"
     more = ratio("peak_memory_bytes", "tide", "silk-o")

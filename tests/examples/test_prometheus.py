@@ -59,7 +59,7 @@ def test_the_files_are_valid_and_each_alert_is_raised_when_it_should_be() -> Non
     )
     cases = yaml.safe_load((EXAMPLES / "adocd.rules.test.yml").read_text())["tests"]
     tested = [(rule["alertname"], bool(rule["exp_alerts"])) for case in cases for rule in case["alert_rule_test"]]
-    assert sorted(tested) == sorted((name, raised) for name in ALERTS for raised in (True, False))
+    assert set(tested) == {(name, raised) for name in ALERTS for raised in (True, False)}
 
 
 def test_each_alert_has_its_paragraph_in_the_runbook() -> None:
