@@ -7,8 +7,6 @@ from adocd.model.in_words import size, span
 #: RocksDB's causes of write stalls (adocd.model.stall.Cause) in words.
 CAUSES = {"memtable": "memtables", "l0": "level-0 files", "pending_bytes": "pending compaction", "other": "other"}
 _KINDS = {"stopped": "stopped", "delayed": "slowed"}
-
-
 #: Said while the daemon is not through with a LOG, which takes about a second for 4 MiB.
 READING = "Its LOG is still being read, so the newest of it is missing here."
 

@@ -149,7 +149,7 @@ def test_how_often_it_is_looked_at_changes_nothing(profile: str, load: str, step
         often.advance(often.now_s + step_s)
     once.advance(often.now_s)
     # Rounding decides which of two events of one moment comes first, and so for how long writes wait at it.
-    assert often.written_bytes == pytest.approx(once.written_bytes, rel=1e-4, abs=2)
+    assert often.written_bytes == pytest.approx(once.written_bytes, rel=1e-5, abs=2)
     assert (often.account.flushes, often.levels.files[0]) == (once.account.flushes, once.levels.files[0])
     # A byte over a file's size is a file more.
     assert often.levels.files == pytest.approx(once.levels.files, abs=1)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from adocd.api.explained import READING
 from adocd.api.remedy import Remedy
 from adocd.api.web.page.views import why
 from tests.diagnosis.logs import diagnosed, flushed, opened, stall
@@ -42,3 +45,11 @@ def test_where_nothing_stalled_there_is_no_advice() -> None:
     assert "Nothing has stalled in the 20 s since" in shown
     assert "help" not in shown
     assert "Nothing has been seen" in why.diagnosis(None)
+
+
+def test_a_log_that_is_still_being_read_is_called_neither_calm_nor_whole() -> None:
+    calm: dict[str, Any] = {"begin": 0.0, "end": 60.0, "stalls": []}
+    assert "nothing to tune" in why.diagnosis(calm)
+    reading = why.diagnosis(calm | {"is_reading": True})
+    assert READING in reading
+    assert "nothing to tune" not in reading
