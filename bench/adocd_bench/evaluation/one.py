@@ -31,6 +31,8 @@ from adocd_bench.run.workspace import run_directory
 _DISAGREE = 0.02
 #: Counts are cumulative, so none is lost between two polls; polling more often takes CPU time from the database.
 _LOOK_S = 0.5
+#: After so long without it the reads begin all the same: a safety guard may hold the pin back, and the samples show it.
+_PINNED_WITHIN_S = 5.0
 #: Told the newest sample of a run in progress; None before the first.
 OnLook = Callable[[Sample | None], None]
 
@@ -76,7 +78,7 @@ def run(
                 program.name, program.command(job), database, program.at_most_s(job), program.environment()
             )
             policy = Policy(wanted.scheme.policy, wanted.scheme.parameters)
-            preparing = _Preparing(cap, program, job, policy)
+            preparing, reading = _Preparing(cap, program, job, policy), _Reading(program, job)
 
             def looked(seen: Watched) -> None:
                 device.look()
@@ -87,6 +89,7 @@ def run(
 
                 def polled(seen: Watched) -> None:
                     preparing.look(seen)
+                    reading.look(seen)
                     if program.is_settling(job):
                         settling.look(seen)
                         if settling.is_over(seen):
@@ -162,6 +165,30 @@ class _Preparing:
         if self._in_force != self._wanted and seen.is_found():
             seen.set_policy(self._wanted)
             self._in_force, self.law_monotonic_s = self._wanted, time.monotonic()
+
+
+class _Reading:
+    """Pins compaction off before the reads after the phase, and lets them begin when it is.
+
+    They are to find what the law has left, and a law that wants compaction on would switch it on again.
+    """
+
+    def __init__(self, program: LoadProgram, job: LoadJob) -> None:
+        self._program, self._job = program, job
+        self._pinned_s: float | None = None
+
+    def look(self, seen: Watched) -> None:
+        """Take the next step, where the program waits for one."""
+        if not self._program.is_to_read(self._job):
+            return
+        if self._pinned_s is None:
+            seen.pin("disable_auto_compactions", "true")
+            self._pinned_s = time.monotonic()
+        newest = seen.newest
+        is_new = newest is not None and newest.monotonic_s > self._pinned_s
+        is_off = newest is not None and all(cf.options.disable_auto_compactions for cf in newest.column_families)
+        if (is_new and is_off) or time.monotonic() > self._pinned_s + _PINNED_WITHIN_S:
+            self._program.admit_reads(self._job)
 
 
 def assembled(

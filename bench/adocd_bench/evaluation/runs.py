@@ -1,8 +1,9 @@
 """Carries out a plan: makes every run without a result, and saves each as soon as it ends."""
 
 import contextlib
+import statistics
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -106,7 +107,7 @@ def carry_out(asked: RunsAsked, out: Path, directory: Path | None, console: Cons
     failed: dict[str, str] = {}
     if left:
         with _there(asked, out, directory) as there:
-            progress = RunsProgress(console, len(left), asked.seconds, _walls_s(folder, asked), asked.at_once)
+            progress = RunsProgress(console, len(left), _mean_s(asked, left), _walls_s(folder, asked), asked.at_once)
             prepare(there, asked, schemes, progress)
             _resolve(there, asked)
             found = _search(there, asked, out, schemes, console)
@@ -204,6 +205,11 @@ def _refuse_other_caps(folder: Folder, asked: RunsAsked) -> None:
                 f"{folder.directory} has runs of {run.profile} with the write-ahead log outside the cap, which is now "
                 f"called {run.profile}{WAL_OUTSIDE}: choose another --out"
             )
+
+
+def _mean_s(asked: RunsAsked, runs: Sequence[Planned]) -> int:
+    """Return the mean length of the runs' measured phases; some workloads have a length of their own."""
+    return round(statistics.fmean(program(asked, run.workload).seconds for run in runs))
 
 
 def _walls_s(folder: Folder, asked: RunsAsked) -> list[float]:

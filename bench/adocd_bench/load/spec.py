@@ -63,7 +63,10 @@ class OpenArrivals:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """A phase of operations by `threads` clients. `set_options` changes options of the column family before it."""
+    """A phase of operations by `threads` clients. `set_options` changes options of the column family before it.
+
+    With `waits_for` it begins when that file exists; the program ends with an error after a minute without one.
+    """
 
     name: str
     arrivals: ClosedArrivals | OpenArrivals
@@ -72,6 +75,7 @@ class Work:
     threads: int = 1
     scan_length: int = 100
     measured: bool = False
+    waits_for: Path | None = None
     set_options: Mapping[str, OptionText] = field(default_factory=dict)
 
 

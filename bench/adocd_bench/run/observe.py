@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from pathlib import Path
 
 from pydantic import TypeAdapter
@@ -184,6 +185,18 @@ class Watched:
             self._daemon.rest.put(f"/v1/targets/{self._id}/policy", body)
         except (NoDaemon, RestError) as error:
             raise RunFailed(f"the daemon did not take the policy {policy.controller}: {error}") from None
+
+    def pin(self, option: str, value: str) -> None:
+        """Pin an option, as an operator does; restoring the originals ends that. Raises RunFailed.
+
+        A safety guard may hold the value back, now or later: `newest` shows whether it is there.
+        """
+        try:
+            self._daemon.rest.put(f"/v1/targets/{self._id}/overrides/{option}", {"value": value, "for_s": None})
+        except (NoDaemon, RestError) as error:
+            if isinstance(error, RestError) and error.status == HTTPStatus.CONFLICT:
+                return
+            raise RunFailed(f"the daemon did not pin {option}: {error}") from None
 
     def restore(self) -> None:
         """Have the originals restored and the law paused, as an operator does. Raises RunFailed if that is refused."""

@@ -69,6 +69,13 @@ class Endless:
         """Load nothing."""
         return False
 
+    def is_to_read(self, job: LoadJob) -> bool:  # noqa: ARG002
+        """Read nothing afterwards."""
+        return False
+
+    def admit_reads(self, job: LoadJob) -> None:
+        """Do nothing."""
+
     def is_settling(self, job: LoadJob) -> bool:  # noqa: ARG002
         """Wait until the daemon knows the database and the bench has looked twice since: a look is five polls."""
         self.polls += bool(self.agent and self.agent.requests)

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 import pytest
 from adocd_bench.evaluation import one, raw
-from adocd_bench.evaluation.loads.program import LoadOutcome
+from adocd_bench.evaluation.loads.program import LoadJob, LoadOutcome, LoadProgram
 from adocd_bench.host.usage import Usage
-from adocd_bench.run.observe import ObservedRun, Tick
+from adocd_bench.run.observe import ObservedRun, Tick, Watched
 from adocd_bench.run.settle import Settlement
 
 from adocd.model.snapshot import OptionValues
 from tests.bench.evaluation.builders import MACHINE, wanted_run
 from tests.controllers.laws import Plant
 from tests.probes.log.lines import AT_S, line, parsed
+
+if TYPE_CHECKING:
+    from adocd.model.sample import Sample
 
 #: The measured phase is from 100 to 110 s of the monotonic clock, which is AT_S in the LOG.
 BEGIN_S, MEASURED_S = 100.0, 10.0
@@ -55,3 +61,63 @@ def test_a_stall_counts_for_as_long_as_it_is_in_the_measured_phase(
 
 def test_a_stall_that_ended_before_the_phase_is_none_of_it() -> None:
     assert assembled(observed(-5.0, -1.0)).stalls == ()
+
+
+class Reader:
+    """A program that waits to read, and what the daemon sees of it and is asked."""
+
+    def __init__(self) -> None:
+        self.pins: list[tuple[str, str]] = []
+        self.admitted: list[LoadJob] = []
+        self.newest: Sample | None = None
+
+    def is_to_read(self, job: LoadJob) -> bool:  # noqa: ARG002
+        """Wait until it is admitted."""
+        return not self.admitted
+
+    def admit_reads(self, job: LoadJob) -> None:
+        """Read."""
+        self.admitted.append(job)
+
+    def pin(self, option: str, value: str) -> None:
+        """Note it."""
+        self.pins.append((option, value))
+
+    def see(self, *, off: bool, after_s: float) -> None:
+        """Have a sample from so long after now."""
+        plant = Plant(disable_auto_compactions=str(off).lower())
+        self.newest = replace(plant.sample(1.0), monotonic_s=time.monotonic() + after_s)
+
+
+def reading(reader: Reader) -> one._Reading:
+    job = LoadJob(Path("db"), Path(), 60, 1, wanted_run().scheme)
+    return one._Reading(cast("LoadProgram", reader), job)
+
+
+def test_reads_after_the_phase_wait_until_compaction_is_pinned_off() -> None:
+    reader = Reader()
+    read, seen = reading(reader), cast("Watched", reader)
+    reader.see(off=True, after_s=-1.0)
+    read.look(seen)
+    assert not reader.admitted, "that it was off before the pin says nothing of the law"
+    reader.see(off=False, after_s=1.0)
+    read.look(seen)
+    assert not reader.admitted
+    reader.see(off=True, after_s=1.0)
+    read.look(seen)
+    assert len(reader.admitted) == 1
+    assert reader.pins == [("disable_auto_compactions", "true")]
+
+
+def test_reads_after_the_phase_begin_all_the_same_where_a_guard_holds_the_pin_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The report then has no figure of them, since the samples show that compaction was on."""
+    reader = Reader()
+    read, seen = reading(reader), cast("Watched", reader)
+    reader.see(off=False, after_s=1.0)
+    read.look(seen)
+    assert not reader.admitted
+    monkeypatch.setattr(one, "_PINNED_WITHIN_S", 0.0)
+    read.look(seen)
+    assert len(reader.admitted) == 1

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections import Counter
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from adocd_bench.errors import BadArgument
-from adocd_bench.evaluation import raw
+from adocd_bench.evaluation import raw, runs
 from adocd_bench.evaluation.plan import (
     FAILURES,
     FailedRun,
@@ -21,6 +24,7 @@ from adocd_bench.evaluation.plan import (
     planned,
 )
 from adocd_bench.evaluation.runs import carry_out
+from adocd_bench.programs.native import NativeProgram
 from rich.console import Console
 
 from tests.bench.evaluation.builders import run_of, wanted_run
@@ -145,6 +149,29 @@ def test_runs_with_the_wal_outside_a_cap_of_the_same_name_are_not_continued(tmp_
     raw.write(folder.file(run), replace(run_of(wanted_run(), ()), wal_outside_cap=True))
     with pytest.raises(BadArgument, match=r"is now called cap-50-wal-outside: choose another --out$"):
         carry_out(asked, tmp_path, tmp_path, Console(quiet=True))
+
+
+def test_a_workload_that_has_its_own_length_takes_as_long_whatever_seconds_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A plan of the thesis's longest waves promised four minutes, and took an hour."""
+
+    class Begun(Exception):
+        """Raised in place of the first run."""
+
+    def begin(*_: object) -> NoReturn:
+        raise Begun
+
+    monkeypatch.setattr(NativeProgram, "find_or_build", lambda *_: Path("/usr/bin/adocd-load"))
+    monkeypatch.setattr(runs, "_there", lambda *_: nullcontext())
+    for prepared in ("prepare", "_resolve", "_search"):
+        monkeypatch.setattr(runs, prepared, lambda *_: None)
+    monkeypatch.setattr(runs, "_make", begin)
+    asked = RunsAsked(("default",), ("cap-13",), ("sine-700",), 60, 3)
+    said = io.StringIO()
+    with pytest.raises(Begun):
+        carry_out(asked, tmp_path, tmp_path, Console(file=said, width=200))
+    assert said.getvalue() == "3 of 3 runs to make, which takes about 36 min\n"
 
 
 def test_a_damaged_plan_and_a_file_in_its_place_are_refused(tmp_path: Path) -> None:

@@ -198,10 +198,23 @@ def test_db_bench_is_settled_from_its_result_on(tmp_path: Path) -> None:
 
 
 def test_after_the_wave_it_is_read_with_compaction_off_and_then_drained(tmp_path: Path) -> None:
-    spec = made("sine-350").spec(LoadJob(tmp_path / "db", tmp_path, 350, 1, SCHEMES["default"].used(Circumstances())))
+    load = made("sine-350")
+    job = LoadJob(tmp_path / "db", tmp_path, 350, 1, SCHEMES["default"].used(Circumstances()))
+    spec = load.spec(job)
     assert [phase.name for phase in spec.phases] == ["measured", "reads", "drain"]
     reads, drain = spec.phases[1:3]
+    assert isinstance(reads, Work)
     assert reads.set_options == {"disable_auto_compactions": "true"}
+    output = tmp_path / f"{load.name}.out"
+    output.write_text("phase measured\n")
+    assert not load.is_to_read(job)
+    output.write_text("phase measured\nphase reads\n")
+    assert load.is_to_read(job), "it waits until compaction is off"
+    assert reads.waits_for is not None
+    assert not reads.waits_for.exists()
+    load.admit_reads(job)
+    assert reads.waits_for.exists()
+    assert not load.is_to_read(job)
     assert isinstance(drain, Drain)
     assert drain.until is not None
     assert drain.set_options == {"disable_auto_compactions": "false"}

@@ -270,6 +270,22 @@ def test_a_drain_that_nobody_ends_gives_up_in_time(run: Run, disk: Path) -> None
     assert not drain.reached
 
 
+def test_a_phase_can_wait_for_a_file(run: Run, disk: Path) -> None:
+    """Meanwhile others can see to what it needs; the wait is no part of its time."""
+    told, writes = disk / "told", fast("run", ClosedArrivals(count=10), measured=True)
+    result: list[LoadResult] = []
+    running = Thread(target=lambda: result.append(run(writes, fast("after", ClosedArrivals(count=10), waits_for=told))))
+    running.start()
+    eventually(lambda: list(disk.glob("db/*.log")), what="the database is open")
+    time.sleep(0.5)
+    assert result == []
+    told_s = time.monotonic()
+    told.touch()
+    running.join(PATIENCE_S)
+    before, after = result[0].phases
+    assert before.begin_monotonic_s < told_s <= after.begin_monotonic_s
+
+
 def test_options_can_change_between_phases(run: Run, disk: Path) -> None:
     """As for reads after the sine, with compaction off."""
     after = fast("after", ClosedArrivals(count=10), set_options={"disable_auto_compactions": True})

@@ -111,6 +111,13 @@ class DbBenchLoad:
         """Wait for compactions, without a limit; by then the results are written, for db_bench flushes its output."""
         return True
 
+    def is_to_read(self, job: LoadJob) -> bool:  # noqa: ARG002
+        """Return False: nothing is read afterwards."""
+        return False
+
+    def admit_reads(self, job: LoadJob) -> None:
+        """Do nothing."""
+
     def release(self, job: LoadJob) -> None:
         """Do nothing: it ends by itself."""
 

@@ -37,8 +37,8 @@ class GeneratedLoad:
         cached: whether each record is read once before it, as part of the preparation. Flushes and compactions go past
             the page cache, so a short phase of reads would otherwise show mostly how fast the device fills the cache.
         warm_up: work of the same kind before it that is not measured.
-        reads: what is read after it; None for nothing. Automatic compaction is switched off for it, as the thesis has
-            it; a law may switch it on again, and then the report has no figure of these reads.
+        reads: what is read after it; None for nothing. Automatic compaction is off meanwhile, as the thesis has it. The
+            reads begin when the bench has pinned that, for a law may switch it on again.
         drained: whether it is restored and drained afterwards; without, it ends with the last of these phases.
         arguments: for the record.
 
@@ -94,6 +94,14 @@ class GeneratedLoad:
     def ends_by_itself(self) -> bool:
         """Wait to be released."""
         return False
+
+    def is_to_read(self, job: LoadJob) -> bool:
+        """Return whether it is in the phase of the reads, which have not been admitted."""
+        return self.reads is not None and self._phase(job) == self.reads.name and not _admitted(job).exists()
+
+    def admit_reads(self, job: LoadJob) -> None:
+        """Make the file that they wait for."""
+        _admitted(job).touch()
 
     def release(self, job: LoadJob) -> None:
         """Make the file that it waits for."""
@@ -160,7 +168,8 @@ class GeneratedLoad:
         phases.append(replace(self.work, measured=True))
         options: dict[str, OptionText] = {}
         if self.reads is not None:
-            phases.append(replace(self.reads, set_options={"disable_auto_compactions": "true"}))
+            off = {"disable_auto_compactions": "true"}
+            phases.append(replace(self.reads, waits_for=_admitted(job), set_options=off))
             options = {"disable_auto_compactions": "false"}
         if self.drained:
             phases.append(Drain(_DRAIN, _DRAIN_S, _released(job), options))
@@ -181,6 +190,10 @@ def _span_s(phases: Sequence[PhaseResult]) -> tuple[float, float] | None:
     if not phases:
         return None
     return phases[0].begin_monotonic_s, phases[-1].begin_monotonic_s + phases[-1].seconds
+
+
+def _admitted(job: LoadJob) -> Path:
+    return job.room / "admitted"
 
 
 def _released(job: LoadJob) -> Path:

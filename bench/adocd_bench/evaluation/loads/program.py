@@ -89,6 +89,12 @@ class LoadProgram(Protocol):
     def is_preparing(self, job: LoadJob) -> bool:
         """Return whether it is in unmeasured work such as loading, in which the device need not be capped."""
 
+    def is_to_read(self, job: LoadJob) -> bool:
+        """Return whether its clients wait to read what the measured phase has left, with compaction off."""
+
+    def admit_reads(self, job: LoadJob) -> None:
+        """Let them read."""
+
     def is_settling(self, job: LoadJob) -> bool:
         """Return whether its clients have stopped, and it holds the database open to be restored and drained."""
 

@@ -53,12 +53,18 @@ Drained FlushAndWaitFor(const std::string& file, const Database& database, doubl
   const uint64_t begin_ns = NowNs();
   const auto flushed = database.rocksdb()->Flush(rocksdb::FlushOptions());
   if (!flushed.ok()) throw Failed("the memtables could not be flushed: " + flushed.ToString());
+  const bool is_there = WaitFor(file, at_most_s - SecondsSince(begin_ns), signals);
+  return {is_there, SecondsSince(begin_ns),
+          Property(database, rocksdb::DB::Properties::kEstimatePendingCompactionBytes)};
+}
+
+bool WaitFor(const std::string& file, double at_most_s, Signals* signals) {
+  const uint64_t begin_ns = NowNs();
   bool is_there = false;
   do {
     is_there = access(file.c_str(), F_OK) == 0;
   } while (!is_there && SecondsSince(begin_ns) < at_most_s && !signals->Wait(kLookEveryNs));
-  return {is_there, SecondsSince(begin_ns),
-          Property(database, rocksdb::DB::Properties::kEstimatePendingCompactionBytes)};
+  return is_there;
 }
 
 }  // namespace adocd::load

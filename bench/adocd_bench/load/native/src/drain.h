@@ -1,4 +1,4 @@
-// Waits until RocksDB has no flush or compaction left.
+// Waits: until RocksDB has no flush or compaction left, or for somebody outside.
 #pragma once
 
 #include <string>
@@ -21,5 +21,8 @@ Drained WaitUntilDrained(const Database& database, double at_most_s, Signals* si
 // Flushes the memtables, then waits until the file exists, or for `at_most_s`, so that others can change options and see
 // what is left. Throws Failed.
 Drained FlushAndWaitFor(const std::string& file, const Database& database, double at_most_s, Signals* signals);
+
+// Waits until the file exists, or for `at_most_s`. Returns whether it does.
+bool WaitFor(const std::string& file, double at_most_s, Signals* signals);
 
 }  // namespace adocd::load

@@ -6,6 +6,7 @@ namespace adocd::load {
 namespace {
 
 constexpr uint64_t kLookEveryNs = kNsPerS / 200;
+constexpr double kBegunWithinS = 60;
 
 double Seconds(uint64_t ns) { return static_cast<double>(ns) / static_cast<double>(kNsPerS); }
 
@@ -27,6 +28,9 @@ PhaseResult RunPhase(const Spec& spec, size_t index, Database* database, Inserte
   const Phase& phase = spec.phases[index];
   const double cpu_s = CpuSeconds();
   PhaseResult result;
+  if (!phase.waits_for.empty() && !WaitFor(phase.waits_for, kBegunWithinS, signals) && signals->received() == 0) {
+    throw Failed("phase " + phase.name + " was to wait for " + phase.waits_for + ", and nobody made that file");
+  }
   database->SetOptions(phase.set_options);
   if (phase.drain) {
     result.begin_ns = NowNs();

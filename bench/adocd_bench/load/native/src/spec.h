@@ -45,6 +45,7 @@ struct Phase {
   std::string name;
   bool measured = false;
   OptionMap set_options;
+  std::string waits_for;  // a file; empty: the phase begins at once
   uint64_t threads = 1;
   Weights weights{};
   uint64_t scan_length = 100;
