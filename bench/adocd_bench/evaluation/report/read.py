@@ -2,7 +2,7 @@
 
 import contextlib
 import gc
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -10,8 +10,9 @@ from adocd_bench.errors import BadArgument
 from adocd_bench.evaluation import raw
 from adocd_bench.evaluation.plan import FAILURES, FailedRun
 from adocd_bench.evaluation.raw import RawRun
+from adocd_bench.evaluation.report.pairs import unlike
 from adocd_bench.evaluation.search.halving import Searched, grids_in
-from adocd_bench.evaluation.search.maximum import MAXIMUM
+from adocd_bench.evaluation.search.maximum import MAXIMUM, OF_MAXIMUM, SEARCHES
 from adocd_bench.evaluation.search.sustained import Search, searches_in
 from adocd_bench.host.device import WAL_OUTSIDE, parse_profile
 from adocd_bench.results import results_in
@@ -21,12 +22,16 @@ RUNS, FAILED = "runs", "failed"
 
 @dataclass(frozen=True, slots=True)
 class FoundResults:
-    """All runs, those that ever failed, the rates that were found to last, and the grids."""
+    """All runs, those that ever failed, the rates that were found to last, and the grids.
+
+    `unlike_maximum` says which of them rest on a maximum that was measured under other circumstances.
+    """
 
     runs: tuple[RawRun, ...]
     failed: tuple[FailedRun, ...]
     searches: Mapping[str, Search]
     grids: tuple[Searched, ...]
+    unlike_maximum: tuple[str, ...] = ()
 
 
 def found_in(directory: Path) -> FoundResults:
@@ -51,7 +56,33 @@ def found_in(directory: Path) -> FoundResults:
         else found
         for found in searched
     )
-    return FoundResults(tuple(named_today(run) for run in runs), failed, searches, tuple(grids))
+    told = tuple(_unlike_maximum(directory, runs))
+    return FoundResults(tuple(named_today(run) for run in runs), failed, searches, tuple(grids), told)
+
+
+def _unlike_maximum(directory: Path, runs: Sequence[RawRun]) -> Iterator[str]:
+    """Compare each block's testing phases with the runs and searches whose rates are shares of their median."""
+    for phases in sorted((directory / SEARCHES).glob(f"*{OF_MAXIMUM}")):
+        block = phases.name.removesuffix(OF_MAXIMUM)
+        made = [raw.read(file) for file in results_in(phases)]
+        if not made:  # it was interrupted in the first
+            continue
+        first = made[0]
+        searched = [
+            [raw.read(file) for file in results_in(place)]
+            for place in phases.parent.glob(f"{block}-*")
+            if place != phases
+        ]
+        groups = {
+            "testing phases": [[each] for each in made],
+            "runs": [[run] for run in runs if run.block == block],
+            "searches": searched,
+        }
+        for things, every in groups.items():
+            told = [{why for run in each if (why := unlike(first, run))} for each in every]
+            if reasons := sorted(set().union(*told)):
+                count = f"{sum(map(bool, told))} of {len(told)}"
+                yield f"{block}: {', '.join(reasons)} in the first testing phase and in {count} {things}"
 
 
 @contextlib.contextmanager

@@ -35,7 +35,11 @@ _LEFT_OUT = (
 
 
 def document(
-    blocks: Sequence[Block], failed: Sequence[FailedRun], searches: Mapping[str, Search], grids: Sequence[Searched]
+    blocks: Sequence[Block],
+    failed: Sequence[FailedRun],
+    searches: Mapping[str, Search],
+    grids: Sequence[Searched],
+    unlike_maximum: Sequence[str] = (),
 ) -> Document:
     """Put the report together."""
     runs = [judged for block in blocks for scheme in block.schemes for judged in scheme.runs]
@@ -50,7 +54,7 @@ def document(
         parts += block_parts(block)
     parts += wal_parts(blocks)
     parts += grid_parts(grids)
-    parts += sustained_parts(searches)
+    parts += sustained_parts(searches, unlike_maximum)
     parts += claim_parts(blocks, searches)
     parts += failed_parts(failed)
     if blocks:

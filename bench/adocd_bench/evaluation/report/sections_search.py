@@ -54,10 +54,11 @@ def _joined(numbers: Sequence[int]) -> str:
     return ",".join(str(number) for number in numbers)
 
 
-def sustained_parts(searches: Mapping[str, Search]) -> list[Part]:
+def sustained_parts(searches: Mapping[str, Search], unlike_maximum: Sequence[str] = ()) -> list[Part]:
     """Write which rate lasts under each scheme; nothing where none was searched for."""
+    told = [_unlike(unlike_maximum)] if unlike_maximum else []
     if not searches:
-        return []
+        return [Heading(2, "The maximum"), *told] if told else []
     rows = [
         (
             name,
@@ -102,8 +103,17 @@ def sustained_parts(searches: Mapping[str, Search]) -> list[Part]:
             "trigger, which a law may have raised, so the files stand beside it."
         ),
         Table("Rates that last", head, tuple(rows), command=command),
+        *told,
         *(Paragraph(f"Not finished: {name} ({why}).") for name, why in unfinished.items()),
     ]
+
+
+def _unlike(unlike_maximum: Sequence[str]) -> Paragraph:
+    """Say which runs take the maximum of another machine, kernel, program or code for their own."""
+    return Paragraph(
+        "Rates are shares of a maximum. Where that was measured under other circumstances, 95 % of it need not be "
+        f"95 % of what was possible when they ran: {'; '.join(unlike_maximum)}."
+    )
 
 
 def _lasting(search: Search) -> tuple[str, str]:

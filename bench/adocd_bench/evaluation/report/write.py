@@ -27,14 +27,17 @@ class Report:
     failed: tuple[FailedRun, ...]
     searches: Mapping[str, Search]
     grids: tuple[Searched, ...]
+    unlike_maximum: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """All figures, for programs."""
-        return as_json(self.blocks, self.failed, self.searches, self.grids)
+        return as_json(self.blocks, self.failed, self.searches, self.grids) | {
+            "unlike_maximum": list(self.unlike_maximum)
+        }
 
     def write(self, out: Path, format_: Format) -> list[Path]:
         """Write the report's files below `out`, and name the reports. Raises BadArgument where that cannot be done."""
-        whole = document(self.blocks, self.failed, self.searches, self.grids)
+        whole = document(self.blocks, self.failed, self.searches, self.grids, self.unlike_maximum)
         files: dict[str, str] = {}
         if format_ in ("md", "both"):
             files[MARKDOWN] = markdown.render(whole)
@@ -65,6 +68,7 @@ def report_on(found: Sequence[tuple[Path, FoundResults]]) -> Report:
         failed=tuple(failed for each in results for failed in each.failed),
         searches=_searches(found),
         grids=tuple(grid for each in results for grid in each.grids),
+        unlike_maximum=tuple(told for each in results for told in each.unlike_maximum),
     )
 
 

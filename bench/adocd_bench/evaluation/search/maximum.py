@@ -11,6 +11,10 @@ from adocd_bench.results import ResultFile
 
 #: The files' directory, in the directory of the runs.
 MAXIMUM = "maximum"
+#: The directory of the raw results, one below it for each search, in the directory of the runs.
+SEARCHES = "searches"
+#: What the directory of a block's testing phases has in its name after the block.
+OF_MAXIMUM = "-maximum"
 _PHASES = 5
 
 

@@ -18,13 +18,11 @@ from adocd_bench.evaluation.report.disturbed import by_others
 from adocd_bench.evaluation.schemes import scheme
 from adocd_bench.evaluation.search import maximum, sustained, two_phase
 from adocd_bench.evaluation.search.conditions import Conditions
-from adocd_bench.evaluation.search.maximum import MAXIMUM, ClosedPhase, Maximum
+from adocd_bench.evaluation.search.maximum import MAXIMUM, OF_MAXIMUM, SEARCHES, ClosedPhase, Maximum
 from adocd_bench.evaluation.search.sustained import SUSTAINABLE, Search
 from adocd_bench.evaluation.setting import RunSite, program, wanted
 from adocd_bench.host.device import parse_profile
 
-#: The directory of the raw results, one below it for each search, in the directory of the runs.
-SEARCHES = "searches"
 #: Most runs of a search, for its progress: up to the highest rate, a bisection, and both ends once more.
 _RUNS = 14
 
@@ -66,7 +64,7 @@ def _phase(there: RunSite, asked: RunsAsked, run: Planned, out: Path, line: RunL
     used = scheme(BASELINE).used(there.circumstances(parse_profile(run.profile), asked.scale))
     for attempt in (1, 2):
         made = there.run(wanted(asked, run, used, load), load, line.look)
-        raw.write(out / SEARCHES / f"{run.block}-maximum" / f"seed-{run.seed}-{attempt}.json", made)
+        raw.write(out / SEARCHES / f"{run.block}{OF_MAXIMUM}" / f"seed-{run.seed}-{attempt}.json", made)
         disturbed = by_others(made)
         if not disturbed:
             break

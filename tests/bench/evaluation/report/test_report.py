@@ -24,6 +24,7 @@ from adocd_bench.evaluation.search.sustained import Search, TriedRate
 from markdown_it import MarkdownIt
 
 from adocd.cli.exits import Exit, Failure
+from tests.bench.evaluation.builders import run_of, wanted_run
 from tests.bench.evaluation.report.directory import written
 from tests.cli.harness import command
 
@@ -299,6 +300,31 @@ def test_a_rate_above_which_nothing_failed_is_a_least_and_a_directory_of_searche
     assert "--seconds 60 --scale 4 --at-once" in text
     assert "Searches alone; there are no runs to compare." in text
     assert "Every run" not in text
+
+
+def test_runs_and_searches_of_another_kernel_than_the_maximum_are_told(tmp_path: Path) -> None:
+    """Searches go on after a move to another machine, and their rates are shares of what was measured before."""
+    here, block = run_of(wanted_run(), ()), "cap-50-constant"
+    elsewhere = replace(here, machine=replace(here.machine, kernel="6.2"))
+    made = {
+        f"searches/{block}-maximum/seed-1-1.json": here,
+        f"searches/{block}-maximum/seed-2-1.json": here,
+        f"searches/{block}-tide/01-900-per-s-seed-1.json": here,
+        f"searches/{block}-tide/02-950-per-s-seed-1.json": elsewhere,
+        f"searches/{block}-adoc/01-900-per-s-seed-1.json": here,
+        f"runs/{block}-default-1.json": elsewhere,
+        f"runs/{block}-default-2.json": replace(here, repetition=2),
+    }
+    (tmp_path / "searches" / "cap-50-burst-maximum").mkdir(parents=True)
+    for name, run in made.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        raw.write(tmp_path / name, run)
+    found = report_of([tmp_path])
+    told = f"{block}: different kernels in the first testing phase and in 1 of 2"
+    assert found.unlike_maximum == (f"{told} runs", f"{told} searches")
+    assert found.as_json()["unlike_maximum"] == list(found.unlike_maximum)
+    found.write(tmp_path, "md")
+    assert f"was possible when they ran: {told} runs; {told} searches." in (tmp_path / "report.md").read_text()
 
 
 def test_directories_without_runs_are_reported_with_others_and_equal_searches_are_refused(tmp_path: Path) -> None:
