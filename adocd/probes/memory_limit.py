@@ -39,15 +39,24 @@ def container_limit_bytes(pid: int, root: Path = Path("/")) -> int | None:
     return _least([(group, group.directories[-1]) for group in groups_of(pid, "memory", root)], root)
 
 
-def available_bytes(pid: int | None, root: Path = Path("/")) -> int | None:
-    """Return the memory available to the process: MemAvailable, or less if its cgroup is nearly full.
+def cgroup_available_bytes(pid: int, root: Path = Path("/")) -> int | None:
+    """Return what the process's cgroups still have below their limits, in bytes; None if it cannot be read.
 
-    `pid` of None reads the machine's alone. A group's used memory excludes the file cache that it could drop.
+    A group's used memory excludes the file cache that it could drop.
     """
-    free = [_machine(root, "MemAvailable")]
-    for group in () if pid is None else groups_of(pid, "memory", root):
-        free += [_free_in(directory, *_names(group)) for directory in group.directories]
+    groups = groups_of(pid, "memory", root)
+    free = [_free_in(directory, *_names(group)) for group in groups for directory in group.directories]
     return min((found for found in free if found is not None), default=None)
+
+
+def machine_bytes(root: Path = Path("/")) -> int | None:
+    """Return the machine's memory (MemTotal), in bytes; None if it cannot be read."""
+    return _machine(root)
+
+
+def machine_available_bytes(root: Path = Path("/")) -> int | None:
+    """Return what the machine can give without swapping (MemAvailable), in bytes; None if it cannot be read."""
+    return _machine(root, "MemAvailable")
 
 
 def _names(group: Group) -> tuple[str, str, str]:

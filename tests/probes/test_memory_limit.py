@@ -6,7 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from adocd.probes.memory_limit import available_bytes, cgroup_limit_bytes, container_limit_bytes, memory_limit_bytes
+from adocd.probes.memory_limit import (
+    cgroup_available_bytes,
+    cgroup_limit_bytes,
+    container_limit_bytes,
+    machine_available_bytes,
+    machine_bytes,
+    memory_limit_bytes,
+)
 
 MIB = 1 << 20
 
@@ -90,7 +97,7 @@ GROUP_V1 = "sys/fs/cgroup/memory/docker/db/"
     ("files", "available"),
     [
         ({}, None),
-        (FREE, 3 * MIB),
+        (FREE, None),
         (FREE | V2 | {f"{GROUP}memory.max": "2097152", f"{GROUP}memory.current": "1048576"}, MIB),
         (
             FREE
@@ -102,7 +109,7 @@ GROUP_V1 = "sys/fs/cgroup/memory/docker/db/"
             },
             MIB // 2,
         ),
-        (FREE | V2 | {f"{GROUP}memory.max": "max", f"{GROUP}memory.current": "1048576"}, 3 * MIB),
+        (FREE | V2 | {f"{GROUP}memory.max": "max", f"{GROUP}memory.current": "1048576"}, None),
         (FREE | V2 | {f"{GROUP}memory.max": "1048576", f"{GROUP}memory.current": "4194304"}, 0),
         (
             FREE
@@ -121,17 +128,22 @@ GROUP_V1 = "sys/fs/cgroup/memory/docker/db/"
                 f"{GROUP_V1}memory.limit_in_bytes": "9223372036854771712",  # no limit
                 f"{GROUP_V1}memory.usage_in_bytes": "1048576",
             },
-            3 * MIB,
+            9223372036854771712 - MIB,  # no group says so, and the machine's memory is looked at beside it
         ),
     ],
 )
-def test_what_is_free_is_the_least_of_machine_and_groups(
+def test_what_is_free_in_the_groups_is_the_least_of_them(
     tmp_path: Path, files: dict[str, str], available: int | None
 ) -> None:
     """File cache that the group could drop is not taken."""
-    assert available_bytes(7, tree(tmp_path, files)) == available
+    assert cgroup_available_bytes(7, tree(tmp_path, files)) == available
 
 
-def test_without_a_process_it_is_the_machines(tmp_path: Path) -> None:
+def test_what_the_machine_has_is_told_apart_from_its_groups(tmp_path: Path) -> None:
     root = tree(tmp_path, FREE | V2 | {f"{GROUP}memory.max": "1048576", f"{GROUP}memory.current": "1048576"})
-    assert (available_bytes(None, root), memory_limit_bytes(None, root)) == (3 * MIB, 4 * MIB)
+    assert (machine_available_bytes(root), machine_bytes(root), memory_limit_bytes(None, root)) == (
+        3 * MIB,
+        4 * MIB,
+        4 * MIB,
+    )
+    assert (machine_available_bytes(tmp_path / "none"), machine_bytes(tmp_path / "none")) == (None, None)

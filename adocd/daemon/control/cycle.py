@@ -181,7 +181,9 @@ class Cycle:
     def _share(self, session: Session, process: HostProcess, sample: Sample) -> None:
         """Publish what this target uses of memory and pools. No await precedes the send, so no other target decides."""
         turns_shared = any(is_shared(option) for option in session.ledger.sent) or self._left_shared(sample)
-        share = Share(self._path, process, session.memtables_bytes(sample), turns_shared)
+        share = Share(
+            self._path, process, session.memtables_bytes(sample), turns_shared, session.promised_bytes(sample)
+        )
         self.settings.neighbours.put(self._id, share)
 
     def _left_shared(self, sample: Sample) -> bool:

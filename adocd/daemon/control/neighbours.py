@@ -4,13 +4,19 @@ import platform
 from collections import Counter
 from collections.abc import Iterable, Set
 from dataclasses import dataclass, replace
+from functools import partial
 
 from adocd.daemon.change.guards.guard import Beside, MemoryInUse
 from adocd.daemon.control.sharing import DiskNeeds, Sharing
 from adocd.model.allowance import Allowance
 from adocd.model.database import Info
 from adocd.model.process import GroupLimits
-from adocd.probes.memory_limit import available_bytes, cgroup_limit_bytes, memory_limit_bytes
+from adocd.probes.memory_limit import (
+    cgroup_available_bytes,
+    cgroup_limit_bytes,
+    machine_available_bytes,
+    machine_bytes,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,19 +50,25 @@ class HostProcess:
             return self
         return replace(self, limit_bytes=group.memory_bytes)
 
-    def memory(self) -> MemoryInUse:
-        """Read how much memory it can still get; for one that is not here, how much the machine has."""
-        return MemoryInUse(available_bytes(self.pid_here), memory_limit_bytes(self.pid_here))
+    def group_memory(self) -> MemoryInUse:
+        """Read how much memory its cgroups still have for it; unknown for one that is not here."""
+        if self.pid_here is None:
+            return MemoryInUse()
+        return MemoryInUse(cgroup_available_bytes(self.pid_here), cgroup_limit_bytes(self.pid_here))
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What one target uses: its memtables' worst case with growth in flight, and whether it turns shared options."""
+    """What one target uses: its memtables' worst case with growth in flight, and whether it turns shared options.
+
+    `promised_bytes` of that are growth of ours that the memtables do not take yet.
+    """
 
     path: str
     process: HostProcess
     memtables_bytes: int
     turns_shared: bool
+    promised_bytes: int = 0
 
 
 class Neighbours:
@@ -132,7 +144,15 @@ class Neighbours:
             memtables_bytes=self.memtables_beside(target_id),
             process_memtables_bytes=self._of_process[process.identity] - own_bytes,
             process_limit_bytes=process.limit_bytes,
-            read_memory=process.memory if self._reads_memory else MemoryInUse,
+            read_memory=partial(self._memory, process) if self._reads_memory else tuple,
             shared_with=next((path for other, path in turning.items() if other != target_id), None),
             written=written,
         )
+
+    def _memory(self, process: HostProcess) -> tuple[MemoryInUse, ...]:
+        """Read what a process may still take, of its cgroups and of this machine, where all that was set counts."""
+        shares = self._shares.values()
+        own = sum(share.promised_bytes for share in shares if share.process.identity == process.identity)
+        here = sum(share.promised_bytes for share in shares if share.process.pid_here is not None)
+        machine = MemoryInUse(machine_available_bytes(), machine_bytes())
+        return replace(process.group_memory(), promised_bytes=own), replace(machine, promised_bytes=here)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from adocd.daemon.change.guards import GUARDS
 from adocd.daemon.change.guards.compaction import CompactionLimits
-from adocd.daemon.change.guards.memory import worst_case_bytes
+from adocd.daemon.change.guards.memory import promised_bytes, worst_case_bytes
 from adocd.daemon.change.ledger import Ledger
 from adocd.daemon.change.settled import Left
 from adocd.daemon.change.unsettled import Unsettled, is_needed, takes_back
@@ -69,6 +69,10 @@ class Session:
     def memtables_bytes(self, sample: Sample) -> int:
         """Return the worst case of the memtables, in bytes, with growth in flight."""
         return worst_case_bytes(sample, self.ledger.sent, self.ledger.way_back, self.steering.written.families)
+
+    def promised_bytes(self, sample: Sample) -> int:
+        """Return what we have added to the memtables' worst case and they do not take yet, in bytes."""
+        return promised_bytes(sample, self.ledger.sent, self.ledger.way_back)
 
     def observe(self, snapshot: Snapshot) -> None:
         """Pass a snapshot's events on; call it once for each snapshot, even if no sample can be made of it."""

@@ -10,7 +10,13 @@ import pytest
 from adocd.daemon.change.guards import GUARDS
 from adocd.daemon.change.guards.bounds import bounds
 from adocd.daemon.change.guards.guard import ALONE, Beside, Guard, GuardRefusal, MemoryInUse, check
-from adocd.daemon.change.guards.memory import LatelyWritten, memory_budget, memory_shortage, worst_case_bytes
+from adocd.daemon.change.guards.memory import (
+    LatelyWritten,
+    memory_budget,
+    memory_shortage,
+    promised_bytes,
+    worst_case_bytes,
+)
 from adocd.daemon.change.guards.order import order
 from adocd.daemon.change.guards.shared import shared
 from adocd.model.knob import MIB
@@ -294,13 +300,35 @@ def test_no_growth_when_memory_is_short(available: int | None, refused: bool) ->
     """A twentieth of it stays free, whatever a memtable may come to need."""
     memory = MemoryInUse(None if available is None else available * MIB, 1024 * MIB)
     expected = "memory shortage: 128 MiB x 2 for default can take 128 MiB more, and of 1024 MiB only 179 MiB are free"
-    assert said(memory_shortage, size(128), beside=Beside(read_memory=lambda: memory)) == (
-        [expected] if refused else []
+    beside = Beside(read_memory=lambda: (MemoryInUse(), memory))
+    assert said(memory_shortage, size(128), beside=beside) == ([expected] if refused else [])
+
+
+def test_growth_that_was_granted_before_counts_when_memory_is_short() -> None:
+    """A second later the memtables have not taken it, so all of it still seems to be free."""
+    promised = MemoryInUse(320 * MIB, 1024 * MIB, promised_bytes=150 * MIB)
+    growing = sample(column_family(), column_family("b"))
+    (told,) = said(memory_shortage, size(96) | size(96, "b"), growing, Beside(read_memory=lambda: (promised,)))
+    assert told == (
+        "memory shortage: 96 MiB x 2 for b can take 64 MiB more, and of 1024 MiB only 106 MiB are free, "
+        "without 150 MiB that other growth has yet to take"
+    ), "the first family has just been granted 64 MiB"
+
+
+def test_what_our_growth_has_yet_to_take() -> None:
+    """Nothing where the owner allows as much, and nothing that the memtables have taken."""
+    taken, none = (
+        column_family(name, memtables_bytes=mib * MIB, write_buffer_size_bytes=128 * MIB, max_write_buffer_number=2)
+        for name, mib in (("default", 200), ("idle", 0))
     )
+    now = sample(taken, none)
+    assert promised_bytes(now, {}, {}) == 0, "the owner's own values"
+    assert promised_bytes(now, {}, size(64) | size(64, "idle")) == (56 + 128) * MIB
+    assert promised_bytes(now, size(256), size(64) | size(64, "idle")) == (312 + 128) * MIB, "one is in flight"
 
 
 def test_nothing_is_refused_but_growth_when_memory_is_short() -> None:
-    beside = Beside(read_memory=lambda: MemoryInUse(0, 1024 * MIB))
+    beside = Beside(read_memory=lambda: (MemoryInUse(0, 1024 * MIB),))
     assert said(memory_shortage, size(32) | database(max_background_jobs=8), beside=beside) == []
 
 
@@ -336,7 +364,7 @@ def test_a_guard_may_put_something_in_its_place() -> None:
 def test_no_guard_stands_in_the_way_of_a_restore() -> None:
     original = opened({TRIGGER: 50}, write_buffer_size=4096, max_write_buffer_number=1).values
     now = opened({TRIGGER: 4}, write_buffer_size=MIB, max_write_buffer_number=2).sample()
-    beside = Beside(0, read_memory=lambda: MemoryInUse(0, GIB))
+    beside = Beside(0, read_memory=lambda: (MemoryInUse(0, GIB),))
     back = family({TRIGGER: 50}, write_buffer_size=4096, max_write_buffer_number=1)
     assert len(said(GUARDS, back, now, beside)) == 3
     assert said(GUARDS, back, now, beside, exempt=original) == []

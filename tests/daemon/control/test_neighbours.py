@@ -49,10 +49,27 @@ def test_what_is_free_elsewhere_is_not_what_the_daemon_may_still_have(
     for name in ("memory.max", "memory.current"):
         (tmp_path / name).write_text(str(64 * MIB))
     monkeypatch.setattr(memory_limit, "groups_of", lambda *_: (Group(True, (tmp_path,)),))
-    assert process(os.getpid()).memory() == MemoryInUse(0, 64 * MIB)
-    elsewhere = process(None).memory()
-    assert elsewhere.total_bytes == memory_limit.memory_limit_bytes(None)
-    assert elsewhere.available_bytes != 0
+    group, machine = Neighbours().beside("a", process(os.getpid())).read_memory()
+    assert group == MemoryInUse(0, 64 * MIB)
+    assert machine.total_bytes == memory_limit.machine_bytes()
+    assert machine.available_bytes != 0
+    elsewhere, here = Neighbours().beside("a", process(None)).read_memory()
+    assert elsewhere == MemoryInUse()
+    assert here.total_bytes == machine.total_bytes
+    assert Neighbours(reads_memory=False).beside("a", process(None)).read_memory() == ()
+
+
+def test_growth_that_memtables_have_yet_to_take_counts_in_their_group_and_on_the_machine() -> None:
+    """A flood in ten databases: each saw all of the free memory, and none what the others had just been given."""
+    all_of_them = Neighbours()
+    for name, where, mib in (("a", 4711, 100), ("b", 4711, 30), ("c", 4712, 7), ("d", None, 5000)):
+        share = Share(f"/data/{name}", process(where), 0, turns_shared=False, promised_bytes=mib * MIB)
+        all_of_them.put(name, share)
+    group, machine = all_of_them.beside("a", process(4711)).read_memory()
+    assert (group.promised_bytes, machine.promised_bytes) == (130 * MIB, 137 * MIB)
+    all_of_them.remove("b")
+    group, machine = all_of_them.beside("a", process(4711)).read_memory()
+    assert (group.promised_bytes, machine.promised_bytes) == (100 * MIB, 107 * MIB)
 
 
 def test_the_databases_of_a_process_share_what_its_cgroup_allows() -> None:

@@ -56,10 +56,14 @@ class GuardRefusal:
 
 @dataclass(frozen=True, slots=True)
 class MemoryInUse:
-    """The memory of the machine, or of the target's cgroup, in bytes; None where it cannot be read."""
+    """The memory of the machine, or of the target's cgroup, in bytes; None where it cannot be read.
+
+    `promised_bytes` of what is available are for memtables that have been enlarged and have not taken it yet.
+    """
 
     available_bytes: int | None = None
     total_bytes: int | None = None
+    promised_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +75,8 @@ class Beside:
         memtables_bytes: the worst case of the other targets' memtables.
         process_memtables_bytes: the same of those that share its process.
         process_limit_bytes: the cgroup's memory limit for the target's process; None: no limit.
-        read_memory: reads the memory free for that process; called only when memtables are to grow.
+        read_memory: reads what that process may still take of its cgroup and of the machine; called only when memtables
+            are to grow.
         shared_with: the path of another database of that process whose law or operator turns the shared options.
         written: the target's column families that were written to lately, though they may be empty now.
         originals: the values from before we changed any; `check` fills them in.
@@ -82,7 +87,7 @@ class Beside:
     memtables_bytes: int = 0
     process_memtables_bytes: int = 0
     process_limit_bytes: int | None = None
-    read_memory: Callable[[], MemoryInUse] = MemoryInUse
+    read_memory: Callable[[], tuple[MemoryInUse, ...]] = tuple
     shared_with: str | None = None
     written: Set[str] = frozenset()
     originals: Values = field(default_factory=dict)

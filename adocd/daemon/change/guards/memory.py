@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Set
 from dataclasses import dataclass
 
-from adocd.daemon.change.guards.guard import Beside, GuardRefusal
+from adocd.daemon.change.guards.guard import Beside, GuardRefusal, MemoryInUse
 from adocd.model.knob import MIB
 from adocd.model.memtables import is_written
 from adocd.model.sample import ColumnFamilySample, Sample
@@ -74,20 +74,26 @@ def memory_shortage(wanted: Values, sample: Sample, beside: Beside) -> tuple[Gua
     growths = _growths(wanted, sample)
     if not growths:
         return ()
-    now = beside.read_memory()
-    if now.available_bytes is None or now.total_bytes is None:
-        return ()
-    left, refusals = now.available_bytes, []
+    memories, granted, refusals = beside.read_memory(), 0, []
     for growth in growths:
-        if left - growth.bytes < now.total_bytes // SPARE_SHARE:
-            reason = (
-                f"{growth} can take {growth.bytes // MIB} MiB more, and of {now.total_bytes // MIB} MiB only "
-                f"{left // MIB} MiB are free"
-            )
-            refusals.append(GuardRefusal("memory shortage", growth.options, reason, about=growth.about))
+        short = next((told for now in memories if (told := _short_of(now, granted + growth.bytes, granted))), None)
+        if short is None:
+            granted += growth.bytes
         else:
-            left -= growth.bytes
+            reason = f"{growth} can take {growth.bytes // MIB} MiB more, and {short}"
+            refusals.append(GuardRefusal("memory shortage", growth.options, reason, about=growth.about))
     return tuple(refusals)
+
+
+def _short_of(now: MemoryInUse, taken_bytes: int, granted_bytes: int) -> str | None:
+    """Say how little is free if taking so much would leave too little; None if not, or if nobody knows."""
+    if now.available_bytes is None or now.total_bytes is None:
+        return None
+    left = now.available_bytes - now.promised_bytes
+    if left - taken_bytes >= now.total_bytes // SPARE_SHARE:
+        return None
+    less = f", without {now.promised_bytes // MIB} MiB that other growth has yet to take" if now.promised_bytes else ""
+    return f"of {now.total_bytes // MIB} MiB only {max(0, left - granted_bytes) // MIB} MiB are free{less}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +146,19 @@ def worst_case_bytes(
         counts = is_written(cf) or cf.name in written
         total += most if counts else max(0, most - _original_bytes(cf, originals or {}))
     return total
+
+
+def promised_bytes(sample: Sample, wanted: Mapping[OptionName, str], originals: Values) -> int:
+    """Sum what we have added to the worst case of the memtables and they do not take yet, in bytes.
+
+    What the owner has allowed them counts as the owner's affair, taken or not. Growth in `wanted` is in flight.
+    """
+    growths = {growth.column_family: growth.bytes for growth in _growths(wanted, sample)}
+    promised = 0
+    for cf in sample.column_families:
+        most = cf.options.write_buffer_size_bytes * cf.options.max_write_buffer_number + growths.get(cf.name, 0)
+        promised += max(0, most - max(_original_bytes(cf, originals), cf.memtables_bytes))
+    return promised
 
 
 def _original_bytes(cf: ColumnFamilySample, originals: Values) -> int:
