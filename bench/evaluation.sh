@@ -56,6 +56,9 @@ block tide-cap-210 5 --scheme "$flood_schemes,silk-o" --profile cap-210 --worklo
   --device-gb 60
 # Five minutes, so that the limits of pending bytes matter. Alone: its device takes the whole disk.
 block flood-cap-210 5 --scheme "$flood_schemes" --profile cap-210 --workload fillrandom --seconds 300
+# The disk as it is. A minute: in five minutes a disk of 80 GB could be full.
+block uncapped 5 --scheme default,default-with-tide-memory,grid-best-within-memory,tide --profile uncapped \
+  --workload fillrandom --seconds 60
 # Reads use the processors, so these are made one by one.
 reads_schemes=default,default-with-adoc-memory,default-with-tide-memory,auto-tuned,silk-o,adoc,tide
 block reads-cap-210 5 --profile cap-210 --seconds 60 --scheme "$reads_schemes" --workload readwhilewriting
@@ -87,9 +90,9 @@ for letter in a b c d e f; do
   block "adoc-ycsb-$letter-cap-13" 5 --scheme default,default-with-adoc-memory,auto-tuned,silk-o,adoc --scale 16 \
     --at-once 5 --profile cap-13 --workload "ycsb-$letter" --seconds 45
 done
-# ADOC's figure 19, side by side for the same reason. With seven at once the kernel alone took 16 % of the processors.
-block reads-cap-13 5 --scheme "$reads_schemes" --scale 16 --at-once 4 --profile cap-13 --workload readwhilewriting \
-  --seconds 60
+# ADOC's figure 19, side by side for the same reason.
+block adoc-reads-cap-13 5 --scheme default,default-with-adoc-memory,auto-tuned,silk-o,adoc --scale 16 --at-once 5 \
+  --profile cap-13 --workload readwhilewriting --seconds 60
 # SILK's figures 8B and 8C, at a tenth: its law takes no less than 4 MiB/s. Clients use four fifths of 5 MB/s in a peak, and
 # the law's threshold is three quarters, so it must act.
 peaks() {
@@ -109,8 +112,8 @@ peaks peaks-cap-5 8 --scheme "$peaks_schemes" --workload peaks-10-4kb,peaks-50-4
 toggle_schemes=default,default-with-toggle-memory,default-with-tide-memory,limits-raised,compaction-disabled,toggle
 toggle_schemes+=,toggle-two-memtables,toggle-without-bounds,tide
 scaled wave-350-cap-13 16 7 --scheme "$toggle_schemes" --profile cap-13 --workload sine-350
-# The longer waves with the thesis's own schemes, their twins and `tide`.
-wave_schemes=default,default-with-toggle-memory,default-with-tide-memory,compaction-disabled,toggle-without-bounds,tide
+# The longer waves with the thesis's own schemes and their twin.
+wave_schemes=default,default-with-toggle-memory,compaction-disabled,toggle-without-bounds
 scaled wave-700-cap-13 16 10 --scheme "$wave_schemes" --profile cap-13 --workload sine-700
 scaled wave-1000-cap-13 16 10 --scheme "$wave_schemes" --profile cap-13 --workload sine-1000
 # The stability paper's figures 6, 12 and 15 to 17: at 95 % of what the default can do, in bursts, and what lasts. Its
