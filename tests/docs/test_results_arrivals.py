@@ -58,6 +58,14 @@ READS = {
     "| no law, the memtables of `tide`, beside readers |": "default-with-tide-memory",
 }
 
+#: The ADOC paper's schemes, at a sixteenth.
+ADOCS_READS = {
+    "| `adoc`, beside readers |": "adoc",
+    "| no law, the memtables of `adoc`, beside readers |": "default-with-adoc-memory",
+    "| SILK-O's settings, no law, beside readers |": "silk-o",
+    "| RocksDB's own auto-tuned limiter, beside readers |": "auto-tuned",
+}
+
 
 @pytest.mark.parametrize("row", WAVE)
 def test_what_a_law_is_worth_under_a_wave(row: str) -> None:
@@ -259,20 +267,51 @@ def test_when_the_runs_of_the_trace_were_made() -> None:
     assert f"the runs of a repetition began up to {apart_min:.0f} minutes apart" in page
 
 
-@pytest.mark.parametrize("row", READS)
-def test_what_a_law_does_beside_readers(row: str) -> None:
-    def done(kind: str, run: RawRun) -> float:
-        return figures(run).operations_by_kind[kind] / run.measured_s
+def done(kind: str, run: RawRun) -> float:
+    return figures(run).operations_by_kind[kind] / run.measured_s
 
+
+@pytest.mark.parametrize("row", [*READS, *ADOCS_READS])
+def test_what_a_law_does_beside_readers(row: str) -> None:
     columns = (
         measured("with_drain_per_s"),
         functools.partial(done, "write"),
         functools.partial(done, "read"),
         measured(latency("read", "processing", "p99_us")),
     )
-    ratios = [to_default(raw_runs("reads-cap-210"), READS[row], of) for of in columns]
+    directory = "reads-cap-210" if row in READS else "adoc-reads-cap-13"
+    ratios = [to_default(raw_runs(directory), (READS | ADOCS_READS)[row], of) for of in columns]
     assert {len(each) for each in ratios} == {5}
     assert f"{row} {' | '.join(listed(each, '.2f') for each in ratios)} |\n" in PAGE
+
+
+def test_the_adoc_papers_schemes_beside_readers() -> None:
+    (block,) = summarised("adoc-reads-cap-13")
+    assert not block.weak
+    kept = raw_runs("adoc-reads-cap-13")
+    reads = [done("read", run) for run in kept if run.scheme.name == "default"]
+    assert f"the defaults did {min(reads):,.0f} to {max(reads):,.0f} reads/s" in WORDS
+    assert max((run.database.measured_cpu_s or 0.0) / run.measured_s for run in kept) < 0.5, "of a processor"
+    ran, paid = (functools.partial(median_ratio, block, of) for of in ("throughput_per_s", "with_drain_per_s"))
+    found = [difference(block, "throughput_per_s", "adoc", other) for other in ("auto-tuned", "silk-o")]
+    assert found == ["more", "less"]
+    assert f"`adoc` did {ran('adoc', 'silk-o')} times as much as SILK-O's settings (1.052 times in" in WORDS
+    assert f"It did {ran('adoc', 'auto-tuned')} times as much as the auto-tuned limiter (1.95 times" in WORDS
+    report = (REPOSITORY / "docs" / "evaluation" / "report.md").read_text()
+    assert "| ADOC | figure 19 | throughput of read-while-writing | 1 direction, 1 refuted |" in report
+    moved = [figures(run).acted.away_share("rate_limit") for run in kept if run.scheme.name == "auto-tuned"]
+    assert sum(share < 0.5 for share in moved) == 1
+    memory = "default-with-adoc-memory"
+    assert difference(block, "with_drain_per_s", "adoc", memory) == "less"
+    assert f"without a law, {paid('adoc', memory)} times over run, restore and drain" in WORDS
+    for run in kept:
+        if run.scheme.name == "adoc":
+            rules = [each.rule for each in run.decisions if 0 <= each.at_s < run.measured_s]
+            assert rules.count("adoc.memory") == 7
+            assert set(rules) <= {"adoc.memory", "actuator.repeat"}
+    before = {(run.scheme.name, run.repetition): run.wall_s - run.measured_s - (run.drain_s or 0.0) for run in kept}
+    later = [before["auto-tuned", n] - before[other, n] for (other, n) in before if other != "auto-tuned"]
+    assert 90 < min(later) < max(later) < 150, "about two minutes"
 
 
 def test_the_verdicts_beside_readers() -> None:
