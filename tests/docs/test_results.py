@@ -127,10 +127,23 @@ def test_what_tide_is_worth_where_processors_are_the_bound() -> None:
     assert difference(block, "throughput_per_s", "tide", "default") == "more"
     ran = median_ratio(block, "throughput_per_s", "tide", "default")
     assert f"While it ran it had {ran} times the defaults' writes/s; our goal was 1.5." in WORDS
-    assert f"`tide` wrote {ran} times as much as the defaults in a minute on a disk that nothing caps" in README
-    merged = [block.scheme(name) for name in ("tide", "default")]
-    both = [f"{each.cells['write_amplification_drained'].median:.2f}" for each in merged if each is not None]
-    assert f"It merges less, {both[0]} instead of {both[1]} bytes for each that the user wrote" in WORDS
+    assert f"with two processors, `tide` wrote {ran} times as much as the defaults in a minute" in README
+    found = {each.name: each.cells for each in block.schemes}
+    drained, in_phase = (
+        [f"{found[name][measure].median:.2f}" for name in ("tide", "default")]
+        for measure in ("write_amplification_drained", "write_amplification")
+    )
+    assert f"write amplification after the drain is lower, {drained[0]} instead of {drained[1]}, but only" in WORDS
+    assert f"{in_phase[0]} of it falls within the minute ({in_phase[1]} under the defaults)" in WORDS
+    drains = [found[name]["drain_s"] for name in ("tide", "default")]
+    assert (
+        f"which took {drains[0].low:.0f} to {drains[0].high:.0f} s, and {drains[1].low:.0f} to {drains[1].high:.0f} s "
+        "under the defaults"
+    ) in WORDS
+    cores = found["tide"]["cores"]
+    assert f"The program used {cores.low:.1f} to {cores.high:.1f} of two processors" in WORDS
+    pairs = sorted(to_default(raw_runs("uncapped"), "tide", measured("with_drain_per_s")))
+    assert f"the same as they did: {pairs[0]:.2f} to {pairs[-1]:.2f} times." in README
     kept = {
         name: sorted((run for run in raw_runs("uncapped") if run.scheme.name == name), key=lambda run: run.repetition)
         for name in ("tide", "default")
@@ -139,12 +152,12 @@ def test_what_tide_is_worth_where_processors_are_the_bound() -> None:
         sum(second.writes for second in run.seconds[:10]) / 10 / measured("throughput_per_s")(beside)
         for run, beside in zip(kept["tide"], kept["default"], strict=True)
     ]
-    assert f"it wrote {median(first):.2f} times the defaults' mean under `tide`" in WORDS
+    assert f"`tide` wrote {median(first):.2f} times what the defaults wrote per second over the whole minute" in WORDS
     waits = {name: [100 * (figures(run).waited_share or 0.0) for run in runs] for name, runs in kept.items()}
     assert set(waits["tide"]) == {0.0}
-    assert f"waited {min(waits['default']):.0f} to {max(waits['default']):.0f} % of the time under" in WORDS
+    assert f"they waited {min(waits['default']):.0f} to {max(waits['default']):.0f} % of the time" in WORDS
     slowest = {
-        name: [min(second.writes for second in run.seconds) / measured("throughput_per_s")(run) for run in runs]
+        name: [measured("worst_second")(run) / measured("throughput_per_s")(run) for run in runs]
         for name, runs in kept.items()
     }
     told = {name: f"{min(shares):.2f} to {max(shares):.2f} times" for name, shares in slowest.items()}
@@ -153,7 +166,6 @@ def test_what_tide_is_worth_where_processors_are_the_bound() -> None:
     assert f"which takes {(device or 0.0) / 1e9:.1f} GB/s" in WORDS
     for run in kept["tide"]:
         assert figures(run).acted.away_share("level0_compaction_trigger") > 0.5, "it acted"
-        assert 1.0 < (run.database.measured_cpu_s or 0.0) / run.measured_s < 2.0
 
 
 @pytest.mark.parametrize("row", IN_README)

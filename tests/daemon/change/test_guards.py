@@ -311,7 +311,7 @@ def test_growth_that_was_granted_before_counts_when_memory_is_short() -> None:
     (told,) = said(memory_shortage, size(96) | size(96, "b"), growing, Beside(read_memory=lambda: (promised,)))
     assert told == (
         "memory shortage: 96 MiB x 2 for b can take 64 MiB more, and of 1024 MiB only 106 MiB are free, "
-        "without 150 MiB that other growth has yet to take"
+        "without 150 MiB that were granted and are not used yet"
     ), "the first family has just been granted 64 MiB"
 
 

@@ -92,7 +92,11 @@ def _short_of(now: MemoryInUse, taken_bytes: int, granted_bytes: int) -> str | N
     left = now.available_bytes - now.promised_bytes
     if left - taken_bytes >= now.total_bytes // SPARE_SHARE:
         return None
-    less = f", without {now.promised_bytes // MIB} MiB that other growth has yet to take" if now.promised_bytes else ""
+    less = (
+        f", without {now.promised_bytes // MIB} MiB that were granted and are not used yet"
+        if now.promised_bytes
+        else ""
+    )
     return f"of {now.total_bytes // MIB} MiB only {max(0, left - granted_bytes) // MIB} MiB are free{less}"
 
 
