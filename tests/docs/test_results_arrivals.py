@@ -40,6 +40,12 @@ WAVE = {
     "| no law, limits raised |": "limits-raised",
     "| no law, six memtables |": "default-with-toggle-memory",
 }
+#: The wave and then a quiet tail.
+TAIL = {
+    "| the thesis's toggle, without our bounds, until 700 s |": "toggle-without-bounds",
+    "| compaction disabled, six memtables, no limits, until 700 s |": "compaction-disabled",
+    "| no law, six memtables, until 700 s |": "default-with-toggle-memory",
+}
 TRACE = {
     "| `silk-floor`: SILK with a floor of 3 MB/s, in the trace |": "silk-floor",
     "| no law, the memtables of `tide`, in the trace |": "default-with-tide-memory",
@@ -139,6 +145,55 @@ def test_what_the_toggle_does_in_the_wave() -> None:
         if run.scheme.name in off
     ]
     assert max(by_knob) < 0.25, "the report must not count them as having acted"
+
+
+@pytest.mark.parametrize("row", TAIL)
+def test_what_a_scheme_does_in_the_wave_with_a_tail(row: str) -> None:
+    kept = raw_runs("wave-700-cap-13")
+    mine = sorted((run for run in kept if run.scheme.name == TAIL[row]), key=lambda run: run.repetition)
+    done = listed([100 * (figures(run).completed_share or 0.0) for run in mine], ".0f")
+    measures = ("operations", "with_drain_per_s", "reads_after_per_s")
+    ratios = [to_default(kept, TAIL[row], measured(of)) for of in measures]
+    assert {len(each) for each in ratios} == {5}
+    assert f"{row} {done} % | {' | '.join(listed(each, '.2f') for each in ratios)} |\n" in PAGE
+
+
+def test_what_the_thesis_toggle_does_in_the_wave_with_a_tail() -> None:
+    (block,) = summarised("wave-700-cap-13")
+    assert not block.weak
+    toggle, disabled = "toggle-without-bounds", "compaction-disabled"
+    verdict, times = functools.partial(difference, block), functools.partial(median_ratio, block)
+    assert verdict("operations", toggle, "default") == "more"
+    assert f"{times('operations', toggle, 'default')} times as much as the defaults, which is what" in WORDS
+    assert (verdict("with_drain_per_s", toggle, "default"), verdict("with_drain_per_s", toggle, disabled)) == (
+        "more",
+        "more",
+    )
+    assert f"drain it had {times('with_drain_per_s', toggle, 'default')} times the defaults' writes/s, better" in WORDS
+    assert verdict("reads_after_per_s", toggle, "default") == "not shown"
+    mine = [run for run in raw_runs("wave-700-cap-13") if run.scheme.name == toggle]
+    off = [off_s(run) for run in mine]
+    assert f"Compaction was off for {min(off):.0f} to {max(off):.0f} s" in WORDS
+    assert f"merged up to {max(s.l0_files for run in mine for s in run.samples)} files of level 0" in WORDS
+    last = [[s.l0_files for s in run.samples if s.at_s <= run.phase_s][-1] for run in mine]
+    assert f"at its end {min(last)} to {max(last)} were left" in WORDS
+    cells = {scheme.name: scheme.cells for scheme in block.schemes}
+
+    def range_of(scheme: str, measure: str) -> str:
+        return f"{cells[scheme][measure].low:.0f} to {cells[scheme][measure].high:.0f}"
+
+    assert f"and the drain took {range_of(toggle, 'drain_s')} s" in WORDS
+    assert f"then drains for {range_of(disabled, 'drain_s')} s" in WORDS
+    left = {
+        [s.l0_files for s in run.samples if s.at_s <= run.phase_s][-1]
+        for run in raw_runs("wave-700-cap-13")
+        if run.scheme.name == disabled
+    }
+    assert f"which leaves {left.pop()} files" in WORDS
+    assert not left
+    reads = [range_of(scheme, "reads_after_per_s") for scheme in (toggle, "default")]
+    assert f"is shown: {reads[0]} reads/s after 700 s, and {reads[1]} under the defaults" in WORDS
+    assert 0.7 < cells[disabled]["reads_after_per_s"].low < cells[disabled]["reads_after_per_s"].high < 1.3
 
 
 def test_the_order_in_the_wave() -> None:
