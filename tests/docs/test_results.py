@@ -163,7 +163,7 @@ def test_what_tide_is_worth_where_processors_are_the_bound() -> None:
     told = {name: f"{min(shares):.2f} to {max(shares):.2f} times" for name, shares in slowest.items()}
     assert f"`tide` wrote {told['tide']} its mean, the defaults {told['default']} theirs" in WORDS
     (device,) = {run.machine.device_write_bytes_per_s for runs in kept.values() for run in runs}
-    assert f"which takes {(device or 0.0) / 1e9:.1f} GB/s" in WORDS
+    assert f"which can write {(device or 0.0) / 1e9:.1f} GB/s" in WORDS
     for run in kept["tide"]:
         assert figures(run).acted.away_share("level0_compaction_trigger") > 0.5, "it acted"
 

@@ -164,19 +164,30 @@ def test_what_the_thesis_toggle_does_in_the_wave_with_a_tail() -> None:
     toggle, disabled = "toggle-without-bounds", "compaction-disabled"
     verdict, times = functools.partial(difference, block), functools.partial(median_ratio, block)
     assert verdict("operations", toggle, "default") == "more"
-    assert f"{times('operations', toggle, 'default')} times as much as the defaults, which is what" in WORDS
+    assert f"{times('operations', toggle, 'default')} times as much as the defaults (1.588 there" in WORDS
     assert (verdict("with_drain_per_s", toggle, "default"), verdict("with_drain_per_s", toggle, disabled)) == (
         "more",
         "more",
     )
-    assert f"drain it had {times('with_drain_per_s', toggle, 'default')} times the defaults' writes/s, better" in WORDS
+    memory = "default-with-toggle-memory"
+    assert verdict("with_drain_per_s", toggle, memory) == "more"
+    paid = [times("with_drain_per_s", toggle, other) for other in ("default", memory)]
+    assert f"drain it had {paid[0]} times the defaults' writes/s, and {paid[1]} times those of its memtables" in WORDS
     assert verdict("reads_after_per_s", toggle, "default") == "not shown"
     mine = [run for run in raw_runs("wave-700-cap-13") if run.scheme.name == toggle]
     off = [off_s(run) for run in mine]
     assert f"Compaction was off for {min(off):.0f} to {max(off):.0f} s" in WORDS
-    assert f"merged up to {max(s.l0_files for run in mine for s in run.samples)} files of level 0" in WORDS
+    assert f"merged up to {max(s.l0_files for run in mine for s in run.samples)} level-0 files" in WORDS
+    switched = [each.at_s for run in mine for each in run.decisions if each.rule == "toggle.on" and each.at_s < 350]
+    assert len(switched) >= len(mine), "before the wave ended"
     last = [[s.l0_files for s in run.samples if s.at_s <= run.phase_s][-1] for run in mine]
-    assert f"at its end {min(last)} to {max(last)} were left" in WORDS
+    assert f"at 700 s {min(last)} to {max(last)} were left" in WORDS
+    shares = [
+        100 * (figures(run).completed_share or 0.0)
+        for run in raw_runs("wave-700-cap-13")
+        if run.scheme.name == "default"
+    ]
+    assert f"the defaults did {min(shares):.0f} to {max(shares):.0f} % in time" in WORDS
     cells = {scheme.name: scheme.cells for scheme in block.schemes}
 
     def range_of(scheme: str, measure: str) -> str:
@@ -191,8 +202,13 @@ def test_what_the_thesis_toggle_does_in_the_wave_with_a_tail() -> None:
     }
     assert f"which leaves {left.pop()} files" in WORDS
     assert not left
+    late_us = [cells[scheme][latency("write", "total", "p99_us")].median for scheme in (toggle, disabled)]
+    assert f"a p99 of {late_us[0] / 1e6:.1f} s from a write's arrival to its end" in WORDS
+    assert f"where compaction is disabled {late_us[1] / 1e3:.1f} ms" in WORDS
     reads = [range_of(scheme, "reads_after_per_s") for scheme in (toggle, "default")]
-    assert f"is shown: {reads[0]} reads/s after 700 s, and {reads[1]} under the defaults" in WORDS
+    assert f"the toggle did {reads[0]} reads/s; the defaults, which read after up to 60 s of late writes, did" in WORDS
+    assert f"late writes, did {reads[1]}. In none of the five pairs was the toggle slower" in WORDS
+    assert min(to_default(raw_runs("wave-700-cap-13"), toggle, measured("reads_after_per_s"))) > 1.0
     assert 0.7 < cells[disabled]["reads_after_per_s"].low < cells[disabled]["reads_after_per_s"].high < 1.3
 
 
@@ -347,7 +363,7 @@ def test_the_adoc_papers_schemes_beside_readers() -> None:
     kept = raw_runs("adoc-reads-cap-13")
     reads = [done("read", run) for run in kept if run.scheme.name == "default"]
     assert f"the defaults did {min(reads):,.0f} to {max(reads):,.0f} reads/s" in WORDS
-    assert max((run.database.measured_cpu_s or 0.0) / run.measured_s for run in kept) < 0.5, "of a processor"
+    assert max((run.database.measured_cpu_s or 0.0) / run.measured_s for run in kept) < 1 / 3, "of a processor"
     ran, paid = (functools.partial(median_ratio, block, of) for of in ("throughput_per_s", "with_drain_per_s"))
     found = [difference(block, "throughput_per_s", "adoc", other) for other in ("auto-tuned", "silk-o")]
     assert found == ["more", "less"]
