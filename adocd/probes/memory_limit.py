@@ -13,14 +13,13 @@ _V2 = ("memory.max", "memory.current", "inactive_file")
 _V1 = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
 
 
-def memory_limit_bytes(pid: int | None, root: Path = Path("/")) -> int | None:
+def memory_limit_bytes(pid: int, root: Path = Path("/")) -> int | None:
     """Return the least of MemTotal and the memory.max (cgroup v2) of the process's groups; None if none can be read.
 
-    `root` is the root of the file system. `pid` is in this process's PID namespace; None: the machine's alone. A cgroup
-    v1 limit counts too.
+    `root` is the root of the file system. `pid` is in this process's PID namespace. A cgroup v1 limit counts too.
     """
-    of_group = None if pid is None else cgroup_limit_bytes(pid, root)
-    return _machine(root) if of_group is None else of_group
+    of_group = cgroup_limit_bytes(pid, root)
+    return machine_bytes(root) if of_group is None else of_group
 
 
 def cgroup_limit_bytes(pid: int, root: Path = Path("/")) -> int | None:

@@ -19,7 +19,6 @@ from tests.docs.kept_runs import (
     figures,
     listed,
     longest_stop_s,
-    measured,
     median_ratio,
     off_s,
     over_default,
@@ -118,54 +117,6 @@ def test_no_paid_row_is_of_anything_else() -> None:
     section = section.partition("**Five minutes are no steady state.**")[0]
     rows = [line for line in section.splitlines() if line.startswith("|") and not line.startswith(heads)]
     assert [" | ".join(row.split(" | ")[:1]) + " |" for row in rows] == [*PAID, *FLOODS]
-
-
-def test_what_tide_is_worth_where_processors_are_the_bound() -> None:
-    (block,) = summarised("uncapped")
-    assert not block.weak
-    assert difference(block, "with_drain_per_s", "tide", "default") == "same"
-    assert difference(block, "throughput_per_s", "tide", "default") == "more"
-    ran = median_ratio(block, "throughput_per_s", "tide", "default")
-    assert f"While it ran it had {ran} times the defaults' writes/s; our goal was 1.5." in WORDS
-    assert f"with two processors, `tide` wrote {ran} times as much as the defaults in a minute" in README
-    found = {each.name: each.cells for each in block.schemes}
-    drained, in_phase = (
-        [f"{found[name][measure].median:.2f}" for name in ("tide", "default")]
-        for measure in ("write_amplification_drained", "write_amplification")
-    )
-    assert f"write amplification after the drain is lower, {drained[0]} instead of {drained[1]}, but only" in WORDS
-    assert f"{in_phase[0]} of it falls within the minute ({in_phase[1]} under the defaults)" in WORDS
-    drains = [found[name]["drain_s"] for name in ("tide", "default")]
-    assert (
-        f"which took {drains[0].low:.0f} to {drains[0].high:.0f} s, and {drains[1].low:.0f} to {drains[1].high:.0f} s "
-        "under the defaults"
-    ) in WORDS
-    cores = found["tide"]["cores"]
-    assert f"The program used {cores.low:.1f} to {cores.high:.1f} of two processors" in WORDS
-    pairs = sorted(to_default(raw_runs("uncapped"), "tide", measured("with_drain_per_s")))
-    assert f"the same as they did: {pairs[0]:.2f} to {pairs[-1]:.2f} times." in README
-    kept = {
-        name: sorted((run for run in raw_runs("uncapped") if run.scheme.name == name), key=lambda run: run.repetition)
-        for name in ("tide", "default")
-    }
-    first = [
-        sum(second.writes for second in run.seconds[:10]) / 10 / measured("throughput_per_s")(beside)
-        for run, beside in zip(kept["tide"], kept["default"], strict=True)
-    ]
-    assert f"`tide` wrote {median(first):.2f} times what the defaults wrote per second over the whole minute" in WORDS
-    waits = {name: [100 * (figures(run).waited_share or 0.0) for run in runs] for name, runs in kept.items()}
-    assert set(waits["tide"]) == {0.0}
-    assert f"they waited {min(waits['default']):.0f} to {max(waits['default']):.0f} % of the time" in WORDS
-    slowest = {
-        name: [measured("worst_second")(run) / measured("throughput_per_s")(run) for run in runs]
-        for name, runs in kept.items()
-    }
-    told = {name: f"{min(shares):.2f} to {max(shares):.2f} times" for name, shares in slowest.items()}
-    assert f"`tide` wrote {told['tide']} its mean, the defaults {told['default']} theirs" in WORDS
-    (device,) = {run.machine.device_write_bytes_per_s for runs in kept.values() for run in runs}
-    assert f"which can write {(device or 0.0) / 1e9:.1f} GB/s" in WORDS
-    for run in kept["tide"]:
-        assert figures(run).acted.away_share("level0_compaction_trigger") > 0.5, "it acted"
 
 
 @pytest.mark.parametrize("row", IN_README)

@@ -158,6 +158,11 @@ def test_what_a_scheme_does_in_the_wave_with_a_tail(row: str) -> None:
     assert f"{row} {done} % | {' | '.join(listed(each, '.2f') for each in ratios)} |\n" in PAGE
 
 
+def files_at_end(run: RawRun) -> int:
+    """Level-0 files in the last sample of the phase."""
+    return [sample.l0_files for sample in run.samples if sample.at_s <= run.phase_s][-1]
+
+
 def test_what_the_thesis_toggle_does_in_the_wave_with_a_tail() -> None:
     (block,) = summarised("wave-700-cap-13")
     assert not block.weak
@@ -180,7 +185,7 @@ def test_what_the_thesis_toggle_does_in_the_wave_with_a_tail() -> None:
     assert f"merged up to {max(s.l0_files for run in mine for s in run.samples)} level-0 files" in WORDS
     switched = [each.at_s for run in mine for each in run.decisions if each.rule == "toggle.on" and each.at_s < 350]
     assert len(switched) >= len(mine), "before the wave ended"
-    last = [[s.l0_files for s in run.samples if s.at_s <= run.phase_s][-1] for run in mine]
+    last = [files_at_end(run) for run in mine]
     assert f"at 700 s {min(last)} to {max(last)} were left" in WORDS
     shares = [
         100 * (figures(run).completed_share or 0.0)
@@ -195,11 +200,7 @@ def test_what_the_thesis_toggle_does_in_the_wave_with_a_tail() -> None:
 
     assert f"and the drain took {range_of(toggle, 'drain_s')} s" in WORDS
     assert f"then drains for {range_of(disabled, 'drain_s')} s" in WORDS
-    left = {
-        [s.l0_files for s in run.samples if s.at_s <= run.phase_s][-1]
-        for run in raw_runs("wave-700-cap-13")
-        if run.scheme.name == disabled
-    }
+    left = {files_at_end(run) for run in raw_runs("wave-700-cap-13") if run.scheme.name == disabled}
     assert f"which leaves {left.pop()} files" in WORDS
     assert not left
     late_us = [cells[scheme][latency("write", "total", "p99_us")].median for scheme in (toggle, disabled)]

@@ -146,7 +146,7 @@ def worst_case_bytes(
     growths = {growth.column_family: growth.bytes for growth in _growths(wanted or {}, sample)}
     total = 0
     for cf in sample.column_families:
-        most = cf.options.write_buffer_size_bytes * cf.options.max_write_buffer_number + growths.get(cf.name, 0)
+        most = _now_bytes(cf) + growths.get(cf.name, 0)
         counts = is_written(cf) or cf.name in written
         total += most if counts else max(0, most - _original_bytes(cf, originals or {}))
     return total
@@ -160,9 +160,13 @@ def promised_bytes(sample: Sample, wanted: Mapping[OptionName, str], originals: 
     growths = {growth.column_family: growth.bytes for growth in _growths(wanted, sample)}
     promised = 0
     for cf in sample.column_families:
-        most = cf.options.write_buffer_size_bytes * cf.options.max_write_buffer_number + growths.get(cf.name, 0)
+        most = _now_bytes(cf) + growths.get(cf.name, 0)
         promised += max(0, most - max(_original_bytes(cf, originals), cf.memtables_bytes))
     return promised
+
+
+def _now_bytes(cf: ColumnFamilySample) -> int:
+    return cf.options.write_buffer_size_bytes * cf.options.max_write_buffer_number
 
 
 def _original_bytes(cf: ColumnFamilySample, originals: Values) -> int:

@@ -17,7 +17,11 @@ from adocd_bench.evaluation.search.sustained import Search
 
 
 def as_json(
-    blocks: Sequence[Block], failed: Sequence[FailedRun], searches: Mapping[str, Search], grids: Sequence[Searched]
+    blocks: Sequence[Block],
+    failed: Sequence[FailedRun],
+    searches: Mapping[str, Search],
+    grids: Sequence[Searched],
+    unlike_maximum: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Make the report's JSON object; what was not measured is null."""
     claims = judgements(blocks, searches)
@@ -26,6 +30,7 @@ def as_json(
         "failed_runs": [asdict(each) for each in failed],
         "sustainable": {name: asdict(found) | {"lasts_per_s": found.lasts_per_s} for name, found in searches.items()},
         "grids": [asdict(grid) for grid in grids],
+        "unlike_maximum": list(unlike_maximum),
         "blocks": [_block(block) for block in blocks],
         "claims": [
             {

@@ -31,9 +31,7 @@ class Report:
 
     def as_json(self) -> dict[str, Any]:
         """All figures, for programs."""
-        return as_json(self.blocks, self.failed, self.searches, self.grids) | {
-            "unlike_maximum": list(self.unlike_maximum)
-        }
+        return as_json(self.blocks, self.failed, self.searches, self.grids, self.unlike_maximum)
 
     def write(self, out: Path, format_: Format) -> list[Path]:
         """Write the report's files below `out`, and name the reports. Raises BadArgument where that cannot be done."""
