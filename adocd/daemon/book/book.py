@@ -10,10 +10,9 @@ import functools
 import logging
 import os
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from adocd.daemon.book.journal import rescue
 from adocd.daemon.book.journal.content import OPERATIONS_KEPT
@@ -77,6 +76,8 @@ class Book:
         self._tuned: dict[str, dict[OptionName, Tuned]] = {}
         for tuned in contents.tuned:
             self._tuned.setdefault(tuned.target, {})[tuned.option_name] = tuned
+        #: Per target, what is still to be written of its tuned options: new originals, and None for those restored.
+        self._settled: dict[str, dict[OptionName, str | None]] = {}
         self._policies = {policy.target: policy for policy in contents.policies}
         #: Targets whose policy was set since the book was opened.
         self._policies_set: set[str | None] = set()
@@ -124,9 +125,13 @@ class Book:
     @property
     def problem(self) -> str | None:
         """Why nothing new may be changed now, in one sentence; None if changes are allowed."""
-        if self._overdue or (self._late is not None and self._late.unanswered_s > ANSWERS_WITHIN_S):
+        if self._is_overdue:
             return f"the journal {self._path} has not answered for {ANSWERS_WITHIN_S:g} s"
         return None if self._journal is None else self._journal.problem
+
+    @property
+    def _is_overdue(self) -> bool:
+        return bool(self._overdue) or (self._late is not None and self._late.unanswered_s > ANSWERS_WITHIN_S)
 
     @property
     def rescued(self) -> str | None:
@@ -216,16 +221,28 @@ class Book:
     def forget(self, target: str, options: Iterable[OptionName]) -> None:
         """Delete options that have been seen restored, or are gone; written in the background."""
         known = self._tuned.get(target, {})
-        for option in options:
-            if known.pop(option, None) is not None:
-                self._later(("tuned", target, option), functools.partial(_restored, target, option))
+        self._settle(target, {option: None for option in options if known.pop(option, None) is not None})
 
     def taken_over(self, target: str, option: OptionName, value: str) -> None:
         """Make the value that somebody else has set an option's original; written in the background."""
         known = self._tuned.get(target, {})
         if option in known:
             known[option] = replace(known[option], original=value)
-            self._later(("tuned", target, option), lambda journal: journal.taken_over(target, option, value))
+            self._settle(target, {option: value})
+
+    def _settle(self, target: str, originals: Mapping[OptionName, str | None]) -> None:
+        if originals and self._late is not None:
+            self._settled.setdefault(target, {}).update(originals)
+            self._later(("tuned", target), functools.partial(self._write_settled, target))
+
+    async def _write_settled(self, target: str, journal: Journal) -> None:
+        """Write what became of a target's options in one commit; one each would keep the changes of others waiting."""
+        batch = dict(self._settled.get(target, {}))
+        await journal.settled(target, batch)
+        # What came meanwhile is written next.
+        waiting = self._settled.pop(target, {}).items() - batch.items()
+        if waiting:
+            self._settled[target] = dict(waiting)
 
     # -- what operators set
 
@@ -252,7 +269,7 @@ class Book:
             JournaledPolicy.of(policy, target=target, path=path, who=who, unix_s=unix_s)
             for target, path in paths.items()
         ]
-        await (await self._writable()).set_policy(*journaled)
+        await (await self._answering()).set_policy(*journaled)
         for each in journaled:
             self._policies[each.target] = each
             self._policies_set.add(each.target)
@@ -267,7 +284,7 @@ class Book:
         Raises JournalError.
         """
         targets = tuple(targets)
-        await (await self._writable()).reset_policy(*targets)
+        await (await self._answering()).reset_policy(*targets)
         return tuple(target for target in targets if self._policies.pop(target, None) is not None)
 
     def overrides_of(self, target: str | None) -> tuple[Pinned, ...]:
@@ -286,7 +303,7 @@ class Book:
 
     async def pin(self, override: Override) -> Pinned:
         """Pin an option; raises JournalError."""
-        journal = await self._writable()
+        journal = await self._answering()
         key, pinned = _key(override), Pinned(override, self._ends(override))
         await journal.add_override(override)
         self._overrides.pop(key, None)  # the newest one goes last
@@ -362,7 +379,7 @@ class Book:
     async def forget_target(self, target: str) -> None:
         """Forget a closed target's policy, pins, pause and decisions, not its originals; raises JournalError."""
         pause = self.pauses.entry(target)
-        await (await self._writable()).forget(target)
+        await (await self._answering()).forget(target)
         self._policies.pop(target, None)
         # A pause that was entered meanwhile stays, and may have been deleted from the file.
         self.pauses.forgotten(target, pause)
@@ -414,10 +431,23 @@ class Book:
         """Return the journal once all pending entries are in it; raises JournalError."""
         if self._journal is None or self._late is None:
             raise JournalUnopenable("there is no journal")
-        if self._overdue:
+        if self._is_overdue:
             raise JournalUnwritable(self.problem)
         await self._late.settle()
         return self._journal
+
+    async def _answering(self) -> Journal:
+        """Like `_writable`, for an operator's request: it is refused if the journal does not answer in time.
+
+        Others wait behind it, and one that was written an hour later would no longer be what its operator wants.
+        """
+        try:
+            async with asyncio.timeout(ANSWERS_WITHIN_S):
+                journal = await self._writable()
+                await journal.look()
+        except TimeoutError:
+            raise JournalUnwritable(f"the journal {self._path} has not answered for {ANSWERS_WITHIN_S:g} s") from None
+        return journal
 
     async def _write_intents(self, target: str, path: str, session: str, intents: Sequence[Intent]) -> None:
         while True:
@@ -425,7 +455,8 @@ class Book:
             known = await journal.intend(target, intents, path=path, session=session, unix_s=self._clocks.wall())
             written = {tuned.option_name: tuned for tuned in known}
             # What was forgotten or taken over meanwhile is so in memory, and in the file only after these intents.
-            touched = {option for option in written if self._is_waiting("tuned", target, option)}
+            waiting = self._settled.get(target, {}) if self._is_waiting("tuned", target) else {}
+            touched = written.keys() & waiting.keys()
             now = {option: tuned for option, tuned in self.left(target).items() if option in touched}
             # At once, because a repaired file is written from this memory.
             self._tuned[target] = {option: tuned for option, tuned in written.items() if option not in touched} | now
@@ -462,10 +493,6 @@ class Book:
     def _later(self, about: tuple[object, ...], write: Write) -> None:
         if self._late is not None:
             self._late.add(about, write)
-
-
-def _restored(target: str, option: OptionName, journal: Journal) -> Coroutine[Any, Any, object]:
-    return journal.restored(target, [option])
 
 
 def _rank(pinned: Pinned) -> tuple[bool, bool]:

@@ -48,7 +48,7 @@ def mandate_of(
     asks_law = may_act and pause is None and not ends
     to_restore = ends or (pause is not None and pause.state == "restored")
     pins = {} if to_restore or law.policy.dry_run else pins_of(session, sample, pinned)
-    keeps = pause is not None and not to_restore and bool(session.steering.wanted)
+    keeps = pause is not None and not to_restore and not law.policy.dry_run and bool(session.steering.wanted)
     holds = asks_law or keeps or bool(pins) or is_left_over()
     return Mandate(asks_law, keeps, pins, holds, pause, _idle(session, sample, pause, unreachable))
 

@@ -88,7 +88,7 @@ class Steering:
 
     def observe(self, sample: Sample) -> None:
         """Take in a sample; called in every cycle, even if nothing is decided."""
-        self._compaction.observe(sample)
+        self._compaction.observe(sample, self.ledger.way_back)
         self._brake.observe(sample)
         self.written.observe(sample)
 

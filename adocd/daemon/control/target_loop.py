@@ -307,7 +307,8 @@ class TargetLoop:
         sample = None if self._attached is None else self._attached.sample
         monotonic_s = 0.0 if sample is None else sample.monotonic_s
         self.remembered.decisions.add(self._policy.controller, decision, monotonic_s, (), "failed")
-        self._take_policy(Policy(registry.WATCHING))
+        # Pins act under the default, too, unless this is a dry run.
+        self._take_policy(Policy(registry.WATCHING, dry_run=self._policy.dry_run))
         self._fell_back = why
         return f"{why}; the policy is now {registry.WATCHING}"
 

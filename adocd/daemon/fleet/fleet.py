@@ -178,7 +178,7 @@ class Fleet:
             if self._book.pauses.of(target_id) is None:
                 now_s = self._settings.wall_clock()
                 self._book.pauses.enter(Pause(target_id, path, "paused", reason, _ITSELF, now_s))
-            return Policy(registry.WATCHING)
+            return Policy(registry.WATCHING, dry_run=self._dry_run)
         if is_for_unknown_policy(self._book.pauses.entry(target_id)):
             _log.info("%s: its policy is understood again", path)
             self._book.pauses.resume(target_id, path, _ITSELF)

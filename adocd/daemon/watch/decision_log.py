@@ -83,7 +83,8 @@ class DecisionLog:
             again = replace(
                 earlier, signal=record.signal, reason=record.reason, times=earlier.times + 1, until_unix_s=record.unix_s
             )
-            self._put(again, tells=record.unix_s - self._retold_unix_s >= _RETELL_S)
+            # Below 0 after the wall clock was set back.
+            self._put(again, tells=not 0.0 <= record.unix_s - self._retold_unix_s < _RETELL_S)
             return again
         self.count += 1
         self._records.append(record)

@@ -29,4 +29,4 @@ class Remembered:
 
     def keep_samples(self, most: int) -> None:
         """Keep the last `most` samples from now on."""
-        self.samples = Samples(most, self.samples)
+        self.samples.keep(most)

@@ -7,7 +7,7 @@ events and the database's surroundings are not kept.
 import itertools
 import marshal
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -56,14 +56,22 @@ class _Common:
 class Samples:
     """The last `most` samples, oldest first."""
 
-    def __init__(self, most: int, samples: Iterable[Sample] = ()) -> None:
+    def __init__(self, most: int) -> None:
         #: Most samples kept.
         self.most = most
         self._packed: deque[bytes] = deque(maxlen=most)
         self._common: deque[_Common] = deque(maxlen=most)
         self._sequences: deque[int] = deque(maxlen=most)
-        for sample in samples:
-            self.add(sample)
+
+    def keep(self, most: int) -> None:
+        """Keep the last `most` samples from now on, of those that there are, too."""
+        if most == self.most:
+            return
+        self.most = most
+        # As they are: to pack those of hundreds of targets anew would take longer than their leases last.
+        self._packed = deque(self._packed, most)
+        self._common = deque(self._common, most)
+        self._sequences = deque(self._sequences, most)
 
     def add(self, sample: Sample) -> None:
         """Add a sample; drops the oldest if there are too many."""

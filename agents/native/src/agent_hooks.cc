@@ -60,6 +60,7 @@ void Closing(const void* db) noexcept {
     write_timing::End(db);
     agent.LetGo(database);
   });
+  attach::Leaving(db);  // a detach that began meanwhile may still be using it
 }
 
 void Pausing(const void* db) noexcept {
@@ -68,6 +69,7 @@ void Pausing(const void* db) noexcept {
     database.session->gate.CloseAndWait();
     database.session->GiveUpOwnHandles();
   });
+  attach::Leaving(db);
 }
 
 void Resuming(const void* db) noexcept {

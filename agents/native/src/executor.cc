@@ -1,6 +1,8 @@
 #include "executor.h"
 
 #include <functional>
+#include <map>
+#include <system_error>
 #include <unordered_map>
 
 #include "clock.h"
@@ -33,6 +35,22 @@ bool AllThere(const OptionMap& current, const Change& change) {
 
 std::string NotExecuted(const std::string& why) { return "Not executed: " + why + "."; }
 
+// RocksDB raises a pool's limit before it starts the threads. If the process may start no more, that throws, and with the
+// limit left there its next flush or compaction would throw, too, in a thread of the host's in which nobody catches it.
+rocksdb::Status KeepingPools(rocksdb::Env* env, const Apply& apply) {
+  std::map<std::string, int> before;
+  for (const char* pool : kPools) before[pool] = env->GetBackgroundThreads(PoolPriority(pool));
+  try {
+    return apply();
+  } catch (const std::system_error& error) {
+    for (const auto& [pool, threads] : before) {
+      const auto priority = PoolPriority(pool);
+      if (env->GetBackgroundThreads(priority) > threads) env->SetBackgroundThreads(threads, priority);
+    }
+    return rocksdb::Status::Aborted("the process cannot start another thread", error.code().message());
+  }
+}
+
 StepResult Run(const Session& session, const Change& change, bool repeat, const ReadValues& read,
                const Apply& apply) {
   StepResult result;
@@ -47,7 +65,7 @@ StepResult Run(const Session& session, const Change& change, bool repeat, const 
   } else if ((result.lacks_room = LackOfSpace(session, change))) {
     result.error = NotExecuted(*result.lacks_room);
   } else {
-    const rocksdb::Status status = apply();
+    const rocksdb::Status status = KeepingPools(session.env, apply);
     result.read_back = Named(read(), change);
     result.outcome = status.ok() ? StepResult::Outcome::kApplied : StepResult::Outcome::kError;
     if (!status.ok()) result.error = status.ToString();

@@ -20,7 +20,13 @@ class JsonObjectWriter {
   explicit JsonObjectWriter(std::string* out) : out_(out) { *out_ += '{'; }
   JsonObjectWriter(const JsonObjectWriter&) = delete;
   JsonObjectWriter& operator=(const JsonObjectWriter&) = delete;
-  ~JsonObjectWriter() { *out_ += '}'; }
+  ~JsonObjectWriter() {
+    try {
+      *out_ += '}';
+    } catch (...) {
+      // Out of memory: whoever reads it finds it incomplete. The host must go on.
+    }
+  }
 
   std::string* Key(std::string_view name);
   void String(std::string_view name, std::string_view value) { AppendJsonString(Key(name), value); }

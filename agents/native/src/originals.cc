@@ -5,7 +5,12 @@
 namespace adocd {
 
 void Originals::SetByOwner(const OptionKey& key, const std::string& value) {
-  if (changed_.count(key)) return;
+  if (const auto changed = changed_.find(key); changed != changed_.end()) {
+    // A limiter and a pool keep what we give them, so another value is the owner's. RocksDB may take an option back.
+    const bool keeps = key.scope == Scope::kRateLimiter || key.scope == Scope::kThreadPool;
+    if (!keeps || !changed->second || *changed->second == value) return;
+    changed_.erase(changed);
+  }
   if (const auto original = values_.find(key); original != values_.end()) original->second = value;
 }
 

@@ -20,7 +20,7 @@ class Originals {
  public:
   void Record(const OptionKey& key, const std::string& value) { values_[key] = value; }
 
-  // Takes `value`, which the owner has set, for the original, unless one of our changes is in force.
+  // Takes `value`, which was found and may be the owner's, for the original, unless one of our changes is in force.
   void SetByOwner(const OptionKey& key, const std::string& value);
 
   // Call it after one of our changes. `value` is what was read back; nullopt if that failed, and then the option counts

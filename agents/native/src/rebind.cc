@@ -28,6 +28,7 @@ constexpr unsigned kCall = R_AARCH64_JUMP_SLOT, kData = R_AARCH64_GLOB_DAT, kWor
 struct Binding {
   void** place;
   void* before;
+  void* ours;
 };
 
 struct Wanted {
@@ -130,7 +131,7 @@ void Redo(const Object& object, const ElfW(Rela)& entry, const Symbols& symbols)
   const bool unbound = type == kCall && SegmentAt(object, reinterpret_cast<uintptr_t>(before)) != nullptr;
   if (before != wanted->second.theirs && !unbound) return;
   if (Write(place, wanted->second.ours, ProtectionAt(object, *segment, address))) {
-    Done().push_back({place, wanted->second.theirs});
+    Done().push_back({place, wanted->second.theirs, wanted->second.ours});
   }
 }
 
@@ -151,7 +152,7 @@ int Visit(dl_phdr_info* info, size_t, void* data) {
 }
 
 struct Place {
-  uintptr_t address;
+  const Binding& binding;
   int protection;
 };
 
@@ -159,10 +160,11 @@ int FindProtection(dl_phdr_info* info, size_t, void* data) {
   auto& place = *static_cast<Place*>(data);
   Object object;
   if (!Read(*info, &object)) return 0;
-  const Segment* segment = SegmentAt(object, place.address);
+  const auto address = reinterpret_cast<uintptr_t>(place.binding.place);
+  const Segment* segment = SegmentAt(object, address);
   if (!segment) return 0;
-  place.protection = ProtectionAt(object, *segment, place.address);
-  return 1;
+  place.protection = ProtectionAt(object, *segment, address);
+  return __atomic_load_n(place.binding.place, __ATOMIC_ACQUIRE) == place.binding.ours ? 1 : -1;
 }
 
 }  // namespace
@@ -181,8 +183,8 @@ size_t Do() {
 
 void Undo() {
   for (const auto& binding : Done()) {
-    Place place{reinterpret_cast<uintptr_t>(binding.place), 0};
-    // An object that was unloaded since has taken its bindings with it.
+    Place place{binding, 0};
+    // An object that was unloaded since has taken its bindings with it, and another one may be in its place.
     if (dl_iterate_phdr(FindProtection, &place) == 1) Write(binding.place, binding.before, place.protection);
   }
   Done().clear();

@@ -61,7 +61,6 @@ std::string NewSessionId() {
 // More column families than any database has had.
 constexpr uint32_t kMostFamilyIds = 1'000'000;
 
-constexpr const char* kPools[] = {"low", "high", "bottom"};
 
 }  // namespace
 

@@ -107,6 +107,7 @@ std::string DatabaseId(const std::string& host, const std::string& path, const s
 std::string HostName();
 
 const char* StatisticsLevelName(const rocksdb::Statistics* statistics);
+inline constexpr const char* kPools[] = {"low", "high", "bottom"};
 rocksdb::Env::Priority PoolPriority(const std::string& pool);
 
 }  // namespace adocd

@@ -141,6 +141,31 @@ void TestOriginalsOfTheOwner() {
   EXPECT(originals.values().empty());
 }
 
+// What outlives the database keeps what we give it, so that another value in between is the owner's.
+void TestOriginalsOfALimiterThatItsOwnerTurns() {
+  for (const OptionKey& key : {OptionKey{Scope::kRateLimiter, "", kLimiterKey}, {Scope::kThreadPool, "low", kThreadsKey}}) {
+    Originals originals;
+    originals.Record(key, "100");
+    originals.SetByOwner(key, "100");
+    originals.Observe(key, "40");
+    originals.SetByOwner(key, "40");
+    originals.Observe(key, "50");
+    auto outside = originals.ChangedOutsideDatabase();
+    EXPECT(outside.size() == 1 && outside[0].original == "100" && outside[0].written == "50");
+    originals.SetByOwner(key, "200");  // a plan is renewed with what the owner has set meanwhile
+    originals.Observe(key, "200");
+    EXPECT(originals.ChangedOutsideDatabase().empty() && originals.values().at(key) == "200");
+    originals.Observe(key, "40");
+    originals.SetByOwner(key, "300");
+    originals.Observe(key, "60");
+    outside = originals.ChangedOutsideDatabase();
+    EXPECT(outside.size() == 1 && outside[0].original == "300" && outside[0].written == "60");
+    originals.Observe(key, std::nullopt);  // an error means unknown
+    originals.SetByOwner(key, "60");
+    EXPECT(originals.values().at(key) == "300");
+  }
+}
+
 // The steps before a lease changes an option, as the agent meets them.
 void TestControlTakesWhatItFinds() {
   SessionEvents events;
@@ -613,6 +638,7 @@ int main() {
   TestLease();
   TestOriginals();
   TestOriginalsOfTheOwner();
+  TestOriginalsOfALimiterThatItsOwnerTurns();
   TestControlTakesWhatItFinds();
   TestRestore();
   TestRestoreWithoutMemory();

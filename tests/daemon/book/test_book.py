@@ -16,6 +16,7 @@ from adocd.daemon.book.journal import content
 from adocd.daemon.book.journal.errors import JournalError
 from adocd.daemon.book.journal.records import SENT_VALUES_KEPT, Pause
 from adocd.model.policy import Policy, Shaping
+from adocd.model.values import OptionName
 from tests.daemon.book.journal.support import A, B, decision
 from tests.daemon.book.runs import BATCH, JOBS, Time, in_two_runs, opened, override, pause
 
@@ -88,6 +89,32 @@ def test_going_back_to_an_original_needs_no_word(path: Path, time: Time) -> None
 
 
 # -- time
+
+
+def test_a_restore_of_many_options_is_one_commit(path: Path, time: Time, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One each would keep the changes of all other databases waiting."""
+    options = [OptionName("column_family", "write_buffer_size", f"family-{n}") for n in range(900)]
+    commits: list[int] = []
+    settled = content.settled
+
+    def counted(connection: sqlite3.Connection, target: str, originals: dict[OptionName, str | None]) -> int:
+        commits.append(len(originals))
+        return settled(connection, target, originals)
+
+    monkeypatch.setattr(content, "settled", counted)
+
+    async def run() -> None:
+        async with opened(path, time) as book:
+            await book.intend(A, "/a", "s1", dict.fromkeys(options, "2").items(), dict.fromkeys(options, "1"))
+            book.forget(A, options[:-1])
+            book.taken_over(A, options[-1], "3")
+            await book.intend(B, "/b", "s1", {JOBS: "4"}.items(), {JOBS: "2"})
+            assert sum(commits) == 900
+            assert len(commits) <= 2, "the second has what came while the first was written"
+            assert book._journal is not None
+            assert [(t.target, t.original) for t in await book._journal.tuned()] == [(A, "3"), (B, "2")]
+
+    asyncio.run(run())
 
 
 def test_an_operators_hour_is_an_hour_whatever_the_wall_clock_does(path: Path, time: Time) -> None:

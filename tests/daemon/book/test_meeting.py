@@ -10,11 +10,22 @@ from typing import Any
 import pytest
 
 from adocd.daemon.book.book import Book
+from adocd.daemon.book.journal.journal import Journal
 from adocd.daemon.book.journal.records import Override, Tuned
 from adocd.model.values import OptionName
 from tests.daemon.book.journal.support import A
 from tests.daemon.book.runs import BATCH, JOBS, Time, in_two_runs, override, pause
 from tests.daemon.book.slow import held, turns
+
+
+@pytest.fixture(autouse=True)
+def _answers_until_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the journal become slow only after an operator's request has seen it answer."""
+
+    async def answered(journal: Journal) -> None:
+        pass
+
+    monkeypatch.setattr(Journal, "look", answered)
 
 
 @pytest.mark.parametrize("removed", ["expired", "unpinned", "forgotten", "pinned by another"])

@@ -14,7 +14,13 @@ import pytest
 from adocd.daemon.book import book as book_module
 from adocd.daemon.book.book import Book
 from adocd.daemon.book.journal import content, opening
-from adocd.daemon.book.journal.errors import JournalError, JournalForeign, JournalLocked, JournalUnopenable
+from adocd.daemon.book.journal.errors import (
+    JournalError,
+    JournalForeign,
+    JournalLocked,
+    JournalUnopenable,
+    JournalUnwritable,
+)
 from adocd.model.knob import MIB
 from adocd.model.policy import Policy, Shaping
 from tests.daemon.book.journal.support import A, decision, noise, overwrite
@@ -361,6 +367,41 @@ def test_a_stop_does_not_wait_for_a_journal_that_hangs(
         asyncio.run(run())
     finally:
         answers.set()
+
+
+@pytest.mark.parametrize("hangs", ["since long", "since now"])
+def test_what_operators_ask_for_while_the_journal_hangs_is_refused_and_not_done_later(
+    path: Path, time: Time, monkeypatch: pytest.MonkeyPatch, hangs: str
+) -> None:
+    """Otherwise one request would hold up those for all other databases, and be done when nobody expects it."""
+    monkeypatch.setattr(book_module, "ANSWERS_WITHIN_S", 0.3)
+
+    async def run() -> None:
+        async with opened(path, time) as book:
+            await book.set_policy(A, "/db", Policy("adoc"), "tests")
+            with held(book):
+                if hangs == "since long":
+                    book.save()
+                    time.pass_s(1.0)
+                asked = (
+                    book.pin(override(time, 60.0)),
+                    book.set_policy(A, "/db", Policy("tide"), "tests"),
+                    book.reset_policy(A),
+                    book.forget_target(A),
+                )
+                async with asyncio.timeout(30.0):
+                    refused = await asyncio.gather(*asked, return_exceptions=True)
+            assert {str(each) for each in refused} == {f"the journal {path} has not answered for 0.3 s"}
+            assert {type(each) for each in refused} == {JournalUnwritable}
+            await until(lambda: book.problem is None, "it answers")
+            await book.pin(override(time, 60.0, option="max_open_files"))
+            assert [each.option for each in book.overrides] == ["max_open_files"]
+            assert book.policy_of(A) == Policy("adoc")
+            assert book._journal is not None
+            assert [each.option for each in await book._journal.overrides()] == ["max_open_files"]
+            assert [each.policy() for each in await book._journal.policies()] == [Policy("adoc")]
+
+    asyncio.run(run())
 
 
 def test_a_journal_that_hangs_is_said_at_once_and_is_a_problem_soon(

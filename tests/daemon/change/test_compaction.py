@@ -5,7 +5,8 @@ import pytest
 from adocd.daemon.change.guards.compaction import CompactionGuard, CompactionLimits
 from adocd.daemon.change.guards.guard import ALONE, GuardVerdict, check
 from adocd.model.knob import MIB
-from tests.daemon.change.rocksdb_model import HARD, SOFT, SWITCH, RocksDB, family, opened, universal
+from adocd.model.values import Values
+from tests.daemon.change.rocksdb_model import HARD, SLOWDOWN, SOFT, SWITCH, RocksDB, family, opened, universal
 
 LIMITS = CompactionLimits(off_s=10.0, l0_files=100, pending_bytes=1024 * MIB)
 OFF, ON = family({SWITCH: "true"}), family({SWITCH: "false"})
@@ -15,10 +16,10 @@ def is_off() -> RocksDB:
     return opened({SWITCH: "true"})
 
 
-def said(guard: CompactionGuard, database: RocksDB, now_s: float) -> str | None:
+def said(guard: CompactionGuard, database: RocksDB, now_s: float, originals: Values | None = None) -> str | None:
     """Say why it must go on now; None when it may be off."""
     sample = database.sample(now_s)
-    guard.observe(sample)
+    guard.observe(sample, originals or {})
     refusals = guard(OFF, sample, ALONE)
     return refusals[0].reason if refusals else None
 
@@ -77,6 +78,17 @@ def test_what_had_to_go_on_must_drain_before_it_is_off_again() -> None:
     assert said(guard, opened(l0=19), 104.0) is None
 
 
+def test_it_must_drain_below_the_owners_limits_where_those_in_force_are_out_of_the_way() -> None:
+    """Or a bulk load with its triggers lifted would have it off again after a second."""
+    guard, owners = CompactionGuard(LIMITS), family({SLOWDOWN: "20", SOFT: str(64 << 30)})
+    lifted = {SLOWDOWN: str(1 << 30), SOFT: "0"}
+    deep = "compaction of default must go on: level 0 has 100 files, the limit is 100"
+    assert said(guard, opened({SWITCH: "true", **lifted}, l0=100), 100.0, owners) == deep
+    assert said(guard, opened(lifted, l0=20), 101.0, owners) == deep
+    assert said(guard, opened(lifted, l0=19, pending=64 << 30), 102.0, owners) == deep, "and by the pending bytes, too"
+    assert said(guard, opened(lifted, l0=19), 103.0, owners) is None
+
+
 def test_under_universal_compaction_the_sorted_runs_must_drain() -> None:
     guard = CompactionGuard(LIMITS)
     deep = "compaction of default must go on: level 0 has 100 files, the limit is 100"
@@ -99,7 +111,7 @@ def test_the_hosts_own_off_is_left_alone() -> None:
     guard = CompactionGuard(LIMITS)
     loading = opened({SWITCH: "true"}, l0=5000)
     sample = loading.sample(100.0)
-    guard.observe(sample)
+    guard.observe(sample, loading.values)
     for wanted in ({}, OFF):
         assert check([guard], wanted, sample, exempt=loading.values) == GuardVerdict(wanted, ())
     assert guard(ON, sample, ALONE) == ()

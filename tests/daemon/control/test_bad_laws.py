@@ -25,6 +25,7 @@ from tests.daemon.harness import (
     loop_settings,
     outcomes,
     overflowing,
+    pin,
     session_of,
     ticks,
     until,
@@ -102,6 +103,24 @@ def test_it_falls_back_says_so_and_the_loop_goes_on(tmp_path: Path, monkeypatch:
         assert record.outcome == "failed"
         assert record.signal.startswith("theirs failed: ")
         assert sentence in record.signal
+        running.cancel()
+
+    with_agent(database, tmp_path, body)
+    assert database.executed == []
+
+
+def test_in_a_dry_run_no_pins_are_sent_afterwards_either(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    body_of_law, _ = BAD["raises"]
+    with_law(monkeypatch, body_of_law)
+    database = overflowing(tmp_path / "db")
+
+    async def body(scene: Scene) -> None:
+        loop = await scene.attach(Policy("theirs", dry_run=True))
+        await pin(scene, "max_background_jobs", "3")
+        running = asyncio.create_task(loop.run())
+        await until(lambda: loop.status.policy == Policy("fixed", dry_run=True), "it falls back")
+        looks = loop.status.looks
+        await until(lambda: loop.status.looks > looks + 3, "the loop goes on")
         running.cancel()
 
     with_agent(database, tmp_path, body)

@@ -380,6 +380,22 @@ def test_a_pause_stops_the_law_and_keeps_what_is_set(tmp_path: Path) -> None:
     with_agent(database, tmp_path, body)
 
 
+def test_a_dry_run_that_begins_in_a_pause_gives_back_what_the_law_had_set(tmp_path: Path) -> None:
+    database = overflowing(tmp_path / "db")
+
+    async def body(scene: Scene) -> None:
+        loop = await scene.attach(ADOC)
+        await ticks(loop, 2)
+        await until(lambda: outcomes(loop) == ["applied"], "it is tuned")
+        scene.book.pauses.enter(Pause(loop.id, loop.path, "paused", "alice looks", "alice", 0.0))
+        await loop.set_policy(replace(ADOC, dry_run=True))
+        await ticked_until(loop, lambda: write_buffer_size(database) == str(64 * MIB), "the original is back")
+        await ticked_until(loop, lambda: database.keeper.lease() is None, "and the lease is given back")
+        assert scene.book.pauses.of(loop.id) is not None
+
+    with_agent(database, tmp_path, body)
+
+
 def test_shaping_slows_a_law_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("adocd.controllers.adoc.Adoc.period_s", 0.1)
     database = overflowing(tmp_path / "db")

@@ -12,6 +12,7 @@ import psutil
 import pytest
 
 from adocd.daemon.book.book import Book
+from adocd.daemon.book.journal.records import Override
 from adocd.daemon.change.guards.memory import worst_case_bytes
 from adocd.daemon.fleet.config import Config
 from adocd.daemon.fleet.fleet import Fleet
@@ -134,10 +135,36 @@ def test_a_law_that_fails_in_a_dry_run_or_was_set_before_it_lifts_nothing(
                 (loop,) = fleet.loops.values()
                 assert loop.status.policy == Policy("adoc", dry_run=True)
                 loop._fall_back("a law failed")
-                assert loop.status.policy == Policy("fixed")
+                assert loop.status.policy == Policy("fixed", dry_run=True)
             await until(lambda: not fleet.loops, "forgotten")
 
     with_fleet(tmp_path, body, dry_run=True)
+
+
+def test_a_policy_that_is_not_understood_lifts_no_dry_run(tmp_path: Path) -> None:
+    """Pins act under the default policy, but a dry run sends nothing."""
+
+    async def sets(fleet: Fleet) -> None:
+        with FakeAgent(tmp_path, [overflowing(tmp_path / "db")], pid=1):
+            await until(lambda: states(fleet) == {"db": "attached"}, "attached")
+            (loop,) = fleet.loops.values()
+            await books[fleet].set_policy(loop.id, loop.path, Policy("a law that was removed"), "tests")
+            await books[fleet].pin(Override(None, None, "max_background_jobs", None, "3", None, "", "tests", 0.0))
+
+    with_fleet(tmp_path, sets)
+    database = overflowing(tmp_path / "db")
+
+    async def body(fleet: Fleet) -> None:
+        with FakeAgent(tmp_path, [database], pid=2):
+            await until(lambda: states(fleet) == {"db": "attached"}, "attached")
+            (loop,) = fleet.loops.values()
+            assert "a law that was removed" in (loop.status.paused or "")
+            await until(lambda: loop.status.looks > 3, "it is looked at")
+            assert loop.status.policy == Policy("fixed", dry_run=True)
+            assert len(books[fleet].overrides_of(loop.id)) == 1
+
+    with_fleet(tmp_path, body, dry_run=True)
+    assert database.executed == []
 
 
 def test_a_socket_left_behind_is_removed(tmp_path: Path) -> None:

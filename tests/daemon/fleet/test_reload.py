@@ -6,8 +6,11 @@ import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+import pytest
+
 from adocd.daemon.fleet import config as configuration
 from adocd.daemon.fleet.reload import LIVE, Reload
+from adocd.daemon.watch import samples
 from adocd.model.policy import Policy, Priority
 from tests.api.harness import Service, with_service
 from tests.daemon.harness import overflowing, session_of, until
@@ -149,3 +152,19 @@ def test_what_beats_the_configuration_goes_on_beating_it(tmp_path: Path) -> None
         assert "--policy of adocd serve beats them" in str(await reload.again())
 
     reloading(tmp_path, "", body)
+
+
+def test_a_reload_does_not_unpack_what_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For hundreds of databases that would take longer than their leases last."""
+
+    async def body(service: Service, reload: Reload, file: Path) -> None:
+        kept = service.loop.remembered.samples
+        await until(lambda: len(kept) >= 3, "there are samples")
+        monkeypatch.setattr(samples, "_unpacked", None)
+        for history_s in (20.0, 30.0):
+            write(file, f"[daemon]\nhistory_s = {history_s}\n")
+            before = len(kept)
+            assert (await reload.again()).failed is None
+            assert len(service.loop.remembered.samples) >= before
+
+    reloading(tmp_path, "[daemon]\nhistory_s = 20.0\n", body)

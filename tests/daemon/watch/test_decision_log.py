@@ -50,6 +50,14 @@ def test_a_dry_run_decides_once_until_something_changes(
     assert [record.times for record in log] == [38, 1]
 
 
+def test_repeats_are_told_after_the_wall_clock_was_set_back(told: list[DecisionRecord]) -> None:
+    seconds = iter([8000.0, 8000.0, *range(800, 830)])
+    log = DecisionLog("/db", lambda: float(next(seconds)), told.append)
+    for _ in range(32):
+        dry(log, jobs(4))
+    assert [record.until_unix_s for record in told[-3:]] == [800.0, 810.0, 820.0]
+
+
 def test_decisions_that_alternate_without_effect_are_one_each(log: DecisionLog) -> None:
     """A dry run has no effect, so a law may take two decisions in turn for ever."""
     for _ in range(20):

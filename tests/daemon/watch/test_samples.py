@@ -36,7 +36,11 @@ def test_what_is_kept_is_what_was_added() -> None:
         kept.add(replace(each, options=OptionValues({"a": "1"}), events=(Event(1, 2.0, "stall"),), ticker_increases={}))
     left = [replace(each, options=OptionValues(), events=(), originals=None) for each in added]
     assert list(kept) == left
-    assert list(Samples(2, kept)) == left[1:]
+    for most in (3, 10, 2):
+        kept.keep(most)
+        assert (kept.most, list(kept)) == (most, left[-most:])
+    kept.add(full(3))
+    assert [each.sequence for each in kept] == [2, 3]
 
 
 def test_only_so_many_are_kept_and_read_on_from_a_number() -> None:

@@ -1,7 +1,7 @@
 """Reads from and writes to the open database; each function runs as one step in the journal's own thread."""
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, replace
 from typing import Any
@@ -57,22 +57,26 @@ def intend(
     return TUNED.all(connection, target)
 
 
-def taken_over(connection: sqlite3.Connection, target: str, option: OptionName, value: str) -> None:
-    """Make the owner's new value the original of a changed option."""
-    known = TUNED.get(connection, target, option.scope, option.name, option.option)
-    if known is not None:
-        TUNED.put(connection, replace(known, original=value))
+def settled(connection: sqlite3.Connection, target: str, originals: Mapping[OptionName, str | None]) -> int:
+    """Delete the options without an original, which are restored, and give the others the owner's new value.
 
-
-def restored(connection: sqlite3.Connection, target: str, options: Iterable[OptionName]) -> int:
-    """Delete restored options; returns how many were recorded."""
-    return sum(TUNED.delete(connection, target, option.scope, option.name, option.option) for option in options)
+    Returns how many of them were recorded.
+    """
+    count = 0
+    for option, original in originals.items():
+        key = target, option.scope, option.name, option.option
+        if original is None:
+            count += TUNED.delete(connection, *key)
+        elif (known := TUNED.get(connection, *key)) is not None:
+            TUNED.put(connection, replace(known, original=original))
+            count += 1
+    return count
 
 
 def forget(connection: sqlite3.Connection, target: str) -> int:
     """Delete all of a target but its originals, which are still due; returns how many documents there were.
 
-    Originals go by `restored` alone: one that was announced while somebody asked to forget the target must stay.
+    Originals go by `settled` alone: one that was announced while somebody asked to forget the target must stay.
     """
     count = 0
     for kind in KINDS.values():

@@ -1,7 +1,7 @@
 """The daemon's interface to the journal; nothing here blocks the event loop."""
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from adocd.daemon.book.journal import content, rescue
@@ -130,18 +130,17 @@ class Journal:
     ) -> tuple[Tuned, ...]:
         """Announce changes before they are sent: each option's original and new value.
 
-        An option already recorded keeps its oldest original until `restored`. If this raises JournalError, the changes
+        An option already recorded keeps its oldest original until `settled`. If this raises JournalError, the changes
         must not be sent. Returns all recorded options of this target.
         """
         return await self._worker.write(content.intend, target, path, session, tuple(intents), unix_s)
 
-    async def taken_over(self, target: str, option: OptionName, value: str) -> None:
-        """Replace the original of a changed option, because somebody else has set it since."""
-        await self._worker.write(content.taken_over, target, option, value)
+    async def settled(self, target: str, originals: Mapping[OptionName, str | None]) -> int:
+        """Note what became of changed options, in one commit; returns how many of them were recorded.
 
-    async def restored(self, target: str, options: Iterable[OptionName]) -> int:
-        """Delete options that have been seen restored, or are gone; returns how many were recorded."""
-        return await self._worker.write(content.restored, target, tuple(options))
+        None: it has been seen restored, or is gone. A value: somebody else has set it since, so it is the original now.
+        """
+        return await self._worker.write(content.settled, target, dict(originals))
 
     async def tuned(self, target: str | None = None) -> tuple[Tuned, ...]:
         """Return the changed options of one target or of all, in the order in which they were first changed."""

@@ -4,15 +4,17 @@ disable_auto_compactions also disables the stalls on level-0 files and on pendin
 does not bound the backlog, and switching compaction on again too late stops writes at once (HAZARDS 8).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from adocd.daemon.change.guards.guard import Beside, GuardRefusal
+from adocd.model.judged import judged
 from adocd.model.knob import MIB
 from adocd.model.overflow import Overflow
 from adocd.model.sample import ColumnFamilySample, Sample
 from adocd.model.values import Values, of_family
 
 SWITCH = "disable_auto_compactions"
+_SLOWDOWN, _SOFT = "level0_slowdown_writes_trigger", "soft_pending_compaction_bytes_limit"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +38,8 @@ class CompactionGuard:
         #: Why each column family had to compact again; kept until level 0 and pending bytes no longer slow writes down.
         self._draining: dict[str, str] = {}
 
-    def observe(self, sample: Sample) -> None:
-        """Take in a sample, before the guard is asked about it."""
+    def observe(self, sample: Sample, originals: Values) -> None:
+        """Take in a sample, before the guard is asked about it; `originals`: the owner's values, as far as known."""
         for cf in sample.column_families:
             if cf.options.disable_auto_compactions:
                 since_s = self._off_since_s.setdefault(cf.name, sample.monotonic_s)
@@ -45,7 +47,7 @@ class CompactionGuard:
                     self._draining[cf.name] = why
             else:
                 self._off_since_s.pop(cf.name, None)
-                if cf.name in self._draining and _is_drained(cf):
+                if cf.name in self._draining and _is_drained(cf, originals):
                     del self._draining[cf.name]
 
     def __call__(self, wanted: Values, sample: Sample, beside: Beside) -> tuple[GuardRefusal, ...]:
@@ -77,6 +79,15 @@ class CompactionGuard:
         return None
 
 
-def _is_drained(cf: ColumnFamilySample) -> bool:
-    """Whether level 0 and pending bytes slow no writes down, where compaction is on."""
-    return not {Overflow.LEVEL0, Overflow.REDUNDANCY} & set(cf.overflow)
+def _is_drained(cf: ColumnFamilySample, originals: Values) -> bool:
+    """Whether level 0 and pending bytes would slow no writes down under the owner's limits, where compaction is on.
+
+    Who wants compaction off often has the limits out of the way, too, so those in force say nothing.
+    """
+    slowdown, soft = (originals.get(of_family(cf.name, option)) for option in (_SLOWDOWN, _SOFT))
+    owners = replace(
+        cf.options,
+        level0_slowdown_writes_trigger=int(slowdown or cf.options.level0_slowdown_writes_trigger),
+        soft_pending_compaction_bytes_limit=int(soft or cf.options.soft_pending_compaction_bytes_limit),
+    )
+    return not {Overflow.LEVEL0, Overflow.REDUNDANCY} & set(judged(cf, owners).overflow)

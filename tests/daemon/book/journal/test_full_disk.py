@@ -202,11 +202,11 @@ def test_a_write_error_stops_changes_only_while_it_lasts(tmp_path: Path) -> None
             error = await write_until_it_fails(journal)
             tuned = await journal.tuned()
             with pytest.raises(JournalUnwritable):
-                await journal.restored(A, [t.option_name for t in tuned])
+                await journal.settled(A, dict.fromkeys(t.option_name for t in tuned))
             assert await counts(journal) == {**EVERYTHING, "tuned": len(tuned)}
         assert isinstance(error, JournalUnwritable)
         assert journal.problem is not None
-        await journal.restored(A, [t.option_name for t in tuned])
+        await journal.settled(A, dict.fromkeys(t.option_name for t in tuned))
         assert journal.problem is None
 
     with_journal(tmp_path / "journal", use)

@@ -39,7 +39,7 @@ def test_the_oldest_original_and_all_values_stay_until_it_is_restored(steps: lis
                     sent.remove(value)
                 sent.append(value)
             elif what == "restored":
-                assert await journal.restored(A, [option]) == (1 if option in model else 0)
+                assert await journal.settled(A, {option: None}) == (1 if option in model else 0)
                 model.pop(option, None)
             else:
                 await journal.close()
@@ -71,8 +71,8 @@ def test_what_is_ours_is_what_was_sent_and_not_the_original(tmp_path: Path) -> N
 def test_what_somebody_else_has_set_is_the_original_from_then_on(tmp_path: Path) -> None:
     async def use(journal: Journal) -> None:
         await intend(journal, Intent(JOBS, "2", "4"))
-        await journal.taken_over(A, JOBS, "6")
-        await journal.taken_over(B, JOBS, "7")
+        assert await journal.settled(A, {JOBS: "6"}) == 1
+        assert await journal.settled(B, {JOBS: "7"}) == 0
         (tuned,) = await journal.tuned()
         assert (tuned.target, tuned.original, tuned.sent) == (A, "6", ("4",))
 
@@ -92,7 +92,7 @@ def test_targets_scopes_and_families_are_kept_apart(tmp_path: Path) -> None:
         await intend(journal, *(Intent(option, "1", "2") for option in options))
         await intend(journal, Intent(JOBS, "7", "8"), target=B)
         assert [tuned.option_name for tuned in await journal.tuned(A)] == list(options)
-        assert await journal.restored(A, options[1:]) == 4
+        assert await journal.settled(A, dict.fromkeys(options[1:])) == 4
         assert [(t.target, t.original) for t in await journal.tuned()] == [(A, "1"), (B, "7")]
 
     with_journal(tmp_path / "journal", use)

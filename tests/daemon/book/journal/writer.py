@@ -31,7 +31,7 @@ async def _write(path: Path, first: int, says: Connection) -> None:
     while True:
         intents = (Intent(option(n), f"original {n}", f"value {n}"), Intent(JOBS, str(n), f"value {n}"))
         await journal.intend(A, intents, path=None, session="s", unix_s=float(n))
-        await journal.restored(A, [option(n - WINDOW)])
+        await journal.settled(A, {option(n - WINDOW): None})
         await journal.set_policy(policy(A, f"law-{n}"))
         journal.decided(A, decision(n), path=None)
         if n % FLUSH_EVERY == 0:
