@@ -40,11 +40,16 @@ WAVE = {
     "| no law, limits raised |": "limits-raised",
     "| no law, six memtables |": "default-with-toggle-memory",
 }
-#: The wave and then a quiet tail.
+_IN_THE_TAIL = {
+    "the thesis's toggle, without our bounds": "toggle-without-bounds",
+    "compaction disabled, six memtables, no limits": "compaction-disabled",
+    "no law, six memtables": "default-with-toggle-memory",
+}
+#: The wave and then a quiet tail until then: directory and scheme.
 TAIL = {
-    "| the thesis's toggle, without our bounds, until 700 s |": "toggle-without-bounds",
-    "| compaction disabled, six memtables, no limits, until 700 s |": "compaction-disabled",
-    "| no law, six memtables, until 700 s |": "default-with-toggle-memory",
+    f"| {told}, until {until_s} s |": (f"wave-{until_s}-cap-13", scheme)
+    for until_s in (700, 1000)
+    for told, scheme in _IN_THE_TAIL.items()
 }
 TRACE = {
     "| `silk-floor`: SILK with a floor of 3 MB/s, in the trace |": "silk-floor",
@@ -149,11 +154,12 @@ def test_what_the_toggle_does_in_the_wave() -> None:
 
 @pytest.mark.parametrize("row", TAIL)
 def test_what_a_scheme_does_in_the_wave_with_a_tail(row: str) -> None:
-    kept = raw_runs("wave-700-cap-13")
-    mine = sorted((run for run in kept if run.scheme.name == TAIL[row]), key=lambda run: run.repetition)
+    directory, scheme = TAIL[row]
+    kept = raw_runs(directory)
+    mine = sorted((run for run in kept if run.scheme.name == scheme), key=lambda run: run.repetition)
     done = listed([100 * (figures(run).completed_share or 0.0) for run in mine], ".0f")
     measures = ("operations", "with_drain_per_s", "reads_after_per_s")
-    ratios = [to_default(kept, TAIL[row], measured(of)) for of in measures]
+    ratios = [to_default(kept, scheme, measured(of)) for of in measures]
     assert {len(each) for each in ratios} == {5}
     assert f"{row} {done} % | {' | '.join(listed(each, '.2f') for each in ratios)} |\n" in PAGE
 
@@ -211,6 +217,39 @@ def test_what_the_thesis_toggle_does_in_the_wave_with_a_tail() -> None:
     assert f"late writes, did {reads[1]}. In none of the five pairs was the toggle slower" in WORDS
     assert min(to_default(raw_runs("wave-700-cap-13"), toggle, measured("reads_after_per_s"))) > 1.0
     assert 0.7 < cells[disabled]["reads_after_per_s"].low < cells[disabled]["reads_after_per_s"].high < 1.3
+
+
+def test_what_the_longer_tail_changes() -> None:
+    (block,) = summarised("wave-1000-cap-13")
+    kept = raw_runs("wave-1000-cap-13")
+    assert not block.weak
+    toggle, memory = "toggle-without-bounds", "default-with-toggle-memory"
+    verdict, times = functools.partial(difference, block), functools.partial(median_ratio, block)
+    assert [verdict("operations", toggle, other) for other in ("default", memory)] == ["more", "same"]
+    assert (
+        f"the toggle wrote {times('operations', toggle, 'default')} times as much as the defaults, and no more" in WORDS
+    )
+    shares = [100 * (figures(run).completed_share or 0.0) for run in kept if run.scheme.name == memory]
+    assert f"which did {min(shares):.0f} to {max(shares):.0f} % in time" in WORDS
+    assert [verdict("with_drain_per_s", toggle, other) for other in ("default", memory)] == ["more", "more"]
+    paid = [times("with_drain_per_s", toggle, other) for other in ("default", memory)]
+    assert f"it had {paid[0]} times the defaults' writes/s, and {paid[1]} times those of its memtables" in WORDS
+    off = [off_s(run) for run in kept if run.scheme.name == toggle]
+    assert f"off for {min(off):.0f} to {max(off):.0f} s, and on again before the wave ended" in WORDS
+    on_again = [
+        each.at_s for run in kept if run.scheme.name == toggle for each in run.decisions if each.rule == "toggle.on"
+    ]
+    assert len(on_again) == len(off)
+    assert max(on_again) < 350
+    cells = {scheme.name: scheme.cells for scheme in block.schemes}
+
+    def reads(scheme: str) -> str:
+        return f"{cells[scheme]['reads_after_per_s'].low:.0f} to {cells[scheme]['reads_after_per_s'].high:.0f}"
+
+    assert f"the toggle did {reads(toggle)} reads/s, the defaults {reads('default')}, and its memtables" in WORDS
+    assert f"without a law {reads(memory)}; no difference between the three is shown" in WORDS
+    for one, other in ((toggle, "default"), (toggle, memory), (memory, "default")):
+        assert verdict("reads_after_per_s", one, other) == "not shown"
 
 
 def test_the_order_in_the_wave() -> None:
