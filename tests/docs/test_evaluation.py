@@ -120,7 +120,8 @@ SLOPE = ("adoc-cap-13", "adoc-cap-15", "trace-cap-5")
 NEWEST = ("flood-cap-13", "flood-cap-15", "peaks-100-cap-5", "ycsb-a-cap-13", "ycsb-f-cap-13")
 #: Of today's law, too, but they end before level 0 is full.
 MINUTE = "tide-cap-210"
-SHORT = (MINUTE, "ycsb-d-cap-13", "uncapped")
+BURSTS = "burst-cap-15"
+SHORT = (MINUTE, "ycsb-d-cap-13", "uncapped", BURSTS)
 UNCHANGED = ("ycsb-b-cap-13", "ycsb-c-cap-13", "ycsb-e-cap-13", "two-phase-cap-13", "peaks-cap-5")
 #: In whose peaks of 10 s it did begin.
 EBBED = ("peaks-cap-5",)
@@ -205,6 +206,8 @@ def test_what_bounds_level_0_in_the_minute(results: Mapping[str, FoundResults]) 
     assert f"where the free space bounds level 0 at {capped[0]} to {capped[-1]} files" in page
     assert f"and the uncapped minute, where it does so at {bare[0]} or {bare[-1]};" in page
     assert len(set(bare)) == 2
+    bursts = last(BURSTS)
+    assert f"the bursts, where it does so at {bursts[0]} to {bursts[-1]};" in page
 
 
 def test_where_the_share_of_others_is_recorded_as_0(results: Mapping[str, FoundResults]) -> None:
