@@ -111,7 +111,7 @@ peaks peaks-cap-5 8 --scheme "$peaks_schemes" --workload peaks-10-4kb,peaks-50-4
 # The thesis's waves (4.3.1 to 4.3.3), raised limits alone (4.5), and its arm with compaction disabled.
 toggle_schemes=default,default-with-toggle-memory,default-with-tide-memory,limits-raised,compaction-disabled,toggle
 toggle_schemes+=,toggle-two-memtables,toggle-without-bounds,tide
-scaled wave-350-cap-13 16 7 --scheme "$toggle_schemes" --profile cap-13 --workload sine-350
+block wave-350-cap-13 5 --scheme "$toggle_schemes" --scale 16 --at-once 9 --profile cap-13 --workload sine-350
 # The longer waves with the thesis's own schemes and their twin.
 wave_schemes=default,default-with-toggle-memory,compaction-disabled,toggle-without-bounds
 scaled wave-700-cap-13 16 10 --scheme "$wave_schemes" --profile cap-13 --workload sine-700

@@ -90,6 +90,14 @@ def test_two_runs_of_a_rate_are_few() -> None:
     assert f"in three of the five runs at 95 % above, `adoc` did not keep the rate of {rate:,.0f}/s" in WORDS
 
 
+def test_what_was_offered_to_spring_and_gear() -> None:
+    beside = [run for run in raw_runs("two-phase-cap-13") if run.scheme.name == "spring-and-gear"]
+    assert len(beside) == 5
+    (offered_per_s,) = {round(run.workload.offered_per_s or 0.0) for run in beside}
+    times = offered_per_s / searches()["spring-and-gear"].lasts_per_s
+    assert f"Here it is 95 % of the defaults', {times:.1f} times the rate that [lasts](#rates-that-last)" in WORDS
+
+
 def test_tide_merged_level_0_beside_the_clients() -> None:
     search = searches()["tide"]
     merged, opened, deep, held_s = [], [], [], []
