@@ -10,7 +10,7 @@ from adocd_bench.errors import RunFailed
 from adocd_bench.evaluation.loads.program import LoadJob, LoadOutcome
 from adocd_bench.load.build import GENERATOR
 from adocd_bench.load.result import PhaseResult, read_result
-from adocd_bench.load.spec import ClosedArrivals, Drain, KeyChoice, LoadSpec, Mix, OptionText, Work
+from adocd_bench.load.spec import ClosedArrivals, Drain, KeyChoice, LoadSpec, Mix, Work
 from adocd_bench.programs.fill import KEY_BYTES
 from adocd_bench.run.observe import ObservedRun
 from adocd_bench.run.settle import SETTLED_WITHIN_S
@@ -37,8 +37,9 @@ class GeneratedLoad:
         cached: whether each record is read once before it, as part of the preparation. Flushes and compactions go past
             the page cache, so a short phase of reads would otherwise show mostly how fast the device fills the cache.
         warm_up: work of the same kind before it that is not measured.
-        reads: what is read after it; None for nothing. Automatic compaction is off meanwhile, as the thesis has it. The
-            reads begin when the bench has pinned that, for a law may switch it on again.
+        reads: what is read after it; None for nothing. The bench pins automatic compaction off meanwhile, as the thesis
+            has it, and the reads begin when it is. The program leaves that option alone: adocd would take its value for
+            the owner's wish, and restore it.
         drained: whether it is restored and drained afterwards; without, it ends with the last of these phases.
         arguments: for the record.
 
@@ -166,13 +167,10 @@ class GeneratedLoad:
         if self.warm_up is not None:
             phases.append(self.warm_up)
         phases.append(replace(self.work, measured=True))
-        options: dict[str, OptionText] = {}
         if self.reads is not None:
-            off = {"disable_auto_compactions": "true"}
-            phases.append(replace(self.reads, waits_for=_admitted(job), set_options=off))
-            options = {"disable_auto_compactions": "false"}
+            phases.append(replace(self.reads, waits_for=_admitted(job)))
         if self.drained:
-            phases.append(Drain(_DRAIN, _DRAIN_S, _released(job), options))
+            phases.append(Drain(_DRAIN, _DRAIN_S, _released(job)))
         return tuple(phases)
 
 
