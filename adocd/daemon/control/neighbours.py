@@ -6,7 +6,7 @@ from collections.abc import Iterable, Set
 from dataclasses import dataclass, replace
 from functools import partial
 
-from adocd.daemon.change.guards.guard import Beside, MemoryInUse
+from adocd.daemon.change.guards.guard import Beside, MemoryInUse, TasksInUse
 from adocd.daemon.control.sharing import DiskNeeds, Sharing
 from adocd.model.allowance import Allowance
 from adocd.model.database import Info
@@ -17,6 +17,7 @@ from adocd.probes.memory_limit import (
     machine_available_bytes,
     machine_bytes,
 )
+from adocd.probes.tasks_limit import cgroup_tasks
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,11 @@ class HostProcess:
         if self.pid_here is None:
             return MemoryInUse()
         return MemoryInUse(cgroup_available_bytes(self.pid_here), cgroup_limit_bytes(self.pid_here))
+
+    def group_tasks(self) -> TasksInUse | None:
+        """Read how many tasks its cgroups have and allow; None without a limit, or for a process that is not here."""
+        tasks = None if self.pid_here is None else cgroup_tasks(self.pid_here)
+        return None if tasks is None else TasksInUse(*tasks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +151,7 @@ class Neighbours:
             process_memtables_bytes=self._of_process[process.identity] - own_bytes,
             process_limit_bytes=process.limit_bytes,
             read_memory=partial(self._memory, process) if self._reads_memory else tuple,
+            read_tasks=process.group_tasks,
             shared_with=next((path for other, path in turning.items() if other != target_id), None),
             written=written,
         )

@@ -9,7 +9,7 @@ import pytest
 
 from adocd.daemon.change.guards import GUARDS
 from adocd.daemon.change.guards.bounds import bounds
-from adocd.daemon.change.guards.guard import ALONE, Beside, Guard, GuardRefusal, MemoryInUse, check
+from adocd.daemon.change.guards.guard import ALONE, Beside, Guard, GuardRefusal, MemoryInUse, TasksInUse, check
 from adocd.daemon.change.guards.memory import (
     LatelyWritten,
     memory_budget,
@@ -19,6 +19,7 @@ from adocd.daemon.change.guards.memory import (
 )
 from adocd.daemon.change.guards.order import order
 from adocd.daemon.change.guards.shared import shared
+from adocd.daemon.change.guards.threads import thread_shortage
 from adocd.model.knob import MIB
 from adocd.model.sample import Sample
 from adocd.model.values import RATE_LIMITER, OptionName, Values, of_database, of_family, of_pool
@@ -330,6 +331,46 @@ def test_what_our_growth_has_yet_to_take() -> None:
 def test_nothing_is_refused_but_growth_when_memory_is_short() -> None:
     beside = Beside(read_memory=lambda: (MemoryInUse(0, 1024 * MIB),))
     assert said(memory_shortage, size(32) | database(max_background_jobs=8), beside=beside) == []
+
+
+# -- threads
+
+
+def with_tasks(used: int, limit: int = 100) -> Beside:
+    return Beside(read_tasks=lambda: TasksInUse(used, limit))
+
+
+@pytest.mark.parametrize(
+    ("wanted", "more"),
+    [
+        (database(max_background_jobs=8), 6),
+        ({of_pool("low"): "20", of_pool("high"): "5"}, 23),
+        (database(max_subcompactions=4), 3),
+        (database(max_background_jobs=8, max_subcompactions=4), 6 + 6 * 3),
+        (database(max_background_flushes=3), 3),
+    ],
+)
+def test_no_thread_is_added_when_the_cgroup_has_few_tasks_left(wanted: Values, more: int) -> None:
+    """A twentieth stays free, for the program itself."""
+    now = sample()
+    known = {**now.options.database, "max_background_jobs": "2", "max_subcompactions": "1"}
+    now = replace(now, options=replace(now.options, database=known, thread_pools={"low": 1, "high": 1}))
+    assert said(thread_shortage, wanted, now, with_tasks(95 - more)) == []
+    (told,) = said(thread_shortage, wanted, now, with_tasks(96 - more))
+    words = " and ".join(sorted(f"{option} {value}" for option, value in wanted.items()))
+    assert told == (
+        f"thread shortage: {words} can start {more} more threads, "
+        f"and of the 100 that its cgroup allows {4 + more} are left"
+    )
+    assert said(thread_shortage, wanted, now) == [], "no limit, or nobody knows it"
+
+
+def test_fewer_threads_and_the_way_back_are_let_through() -> None:
+    none_left = with_tasks(100)
+    now = sample()
+    jobs = of_database("max_background_jobs")
+    assert said(thread_shortage, {jobs: now.values[jobs]} | size(128), now, none_left) == []
+    assert said(thread_shortage, {jobs: "16"}, now, none_left, exempt={jobs: "16"}) == []
 
 
 # -- one after the other

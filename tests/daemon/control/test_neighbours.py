@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from adocd.daemon.change.guards.guard import MemoryInUse
+from adocd.daemon.change.guards.guard import MemoryInUse, TasksInUse
 from adocd.daemon.control import neighbours
 from adocd.daemon.control.neighbours import HostProcess, Neighbours, Share
 from adocd.model.capabilities import Capabilities
@@ -70,6 +70,13 @@ def test_growth_that_memtables_have_yet_to_take_counts_in_their_group_and_on_the
     all_of_them.remove("b")
     group, machine = all_of_them.beside("a", process(4711)).read_memory()
     assert (group.promised_bytes, machine.promised_bytes) == (100 * MIB, 107 * MIB)
+
+
+def test_the_tasks_are_those_of_the_process_that_is_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(neighbours, "cgroup_tasks", {1: (9, 10), 4711: (40, 100), 4712: None}.__getitem__)
+    assert Neighbours().beside("a", process(4711)).read_tasks() == TasksInUse(used=40, limit=100)
+    assert Neighbours().beside("a", process(4712)).read_tasks() is None, "it has no limit"
+    assert Neighbours().beside("a", process(None)).read_tasks() is None, "it cannot be seen from here"
 
 
 def test_the_databases_of_a_process_share_what_its_cgroup_allows() -> None:

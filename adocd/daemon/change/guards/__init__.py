@@ -8,6 +8,7 @@ from adocd.daemon.change.guards.guard import Guard
 from adocd.daemon.change.guards.memory import memory_budget, memory_shortage
 from adocd.daemon.change.guards.order import order
 from adocd.daemon.change.guards.shared import shared
+from adocd.daemon.change.guards.threads import thread_shortage
 
 #: In the order in which they are asked. Each session's CompactionGuard, which has state, comes last.
-GUARDS: tuple[Guard, ...] = (bounds, order, memory_budget, memory_shortage, shared)
+GUARDS: tuple[Guard, ...] = (bounds, order, memory_budget, memory_shortage, thread_shortage, shared)

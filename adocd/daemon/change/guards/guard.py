@@ -13,6 +13,7 @@ GuardName = Literal[
     "order",
     "memory budget",
     "memory shortage",
+    "thread shortage",
     "shared",
     "compaction",
     "step",
@@ -67,6 +68,14 @@ class MemoryInUse:
 
 
 @dataclass(frozen=True, slots=True)
+class TasksInUse:
+    """The tasks (processes and their threads) of the target's cgroup, and how many it allows."""
+
+    used: int
+    limit: int
+
+
+@dataclass(frozen=True, slots=True)
 class Beside:
     """What the guards must know of the target's surroundings in this cycle.
 
@@ -77,6 +86,7 @@ class Beside:
         process_limit_bytes: the cgroup's memory limit for the target's process; None: no limit.
         read_memory: reads what that process may still take of its cgroup and of the machine; called only when memtables
             are to grow.
+        read_tasks: reads the tasks of that process's cgroup, None without a limit; called only for more threads.
         shared_with: the path of another database of that process whose law or operator turns the shared options.
         written: the target's column families that were written to lately, though they may be empty now.
         originals: the values from before we changed any; `check` fills them in.
@@ -88,6 +98,7 @@ class Beside:
     process_memtables_bytes: int = 0
     process_limit_bytes: int | None = None
     read_memory: Callable[[], tuple[MemoryInUse, ...]] = tuple
+    read_tasks: Callable[[], TasksInUse | None] = lambda: None
     shared_with: str | None = None
     written: Set[str] = frozenset()
     originals: Values = field(default_factory=dict)
