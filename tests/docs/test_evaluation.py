@@ -16,7 +16,6 @@ from adocd_bench.evaluation.report.read import FoundResults, found_in
 from adocd_bench.evaluation.report.summary import compared, summarise
 from adocd_bench.evaluation.report.write import report_on
 
-from adocd.model.knob import MIB
 from tests.bench.kept import RESULTS, needs_results
 from tests.conftest import REPOSITORY
 
@@ -97,27 +96,11 @@ def of_tide(results: Mapping[str, FoundResults], block: str) -> list[RawRun]:
     return of_scheme(results, block, "tide")
 
 
-def test_which_runs_have_the_floor_of_an_older_tide(results: Mapping[str, FoundResults]) -> None:
-    """Its slope never went below 4 MiB/s; RocksDB gets a rate that it has already as one byte more."""
-    page = " ".join((REPOSITORY / "docs" / "evaluation.md").read_text().split())
-    shares = dict[str, str]()
-    for block in ("wave-350-cap-13", "tide-cap-13", "tide-cap-210", "reads-cap-210", *SLOPE):
-        rates = [
-            decision.settings["delayed_write_rate"]
-            for run in of_tide(results, block)
-            for decision in run.decisions
-            if "delayed_write_rate" in decision.settings and decision.at_s < run.measured_s
-        ]
-        shares[block] = f"{100 * sum(rate in (4 * MIB, 4 * MIB + 1) for rate in rates) / len(rates):.0f} %"
-    assert f"it set that floor in {shares.pop('wave-350-cap-13')} of the changes of the rate" in page
-    assert set(shares.values()) == {"0 %"}
-
-
 #: Blocks of an older law in which writes came to the slope.
 SLOPE = ("adoc-cap-13", "adoc-cap-15", "trace-cap-5")
 #: Blocks of today's law: made after its last change, and those in which writes never came to the slope and the ebb
 #: never began.
-NEWEST = ("flood-cap-13", "flood-cap-15", "peaks-100-cap-5", "ycsb-a-cap-13", "ycsb-f-cap-13")
+NEWEST = ("flood-cap-13", "flood-cap-15", "peaks-100-cap-5", "wave-350-cap-13", "ycsb-a-cap-13", "ycsb-f-cap-13")
 #: Of today's law, too, but they end before level 0 is full.
 MINUTE = "tide-cap-210"
 BURSTS = "burst-cap-15"
@@ -136,7 +119,6 @@ def test_which_runs_of_tide_are_of_todays_law(results: Mapping[str, FoundResults
     assert {name for name in re.findall(r"`([a-z0-9-]+)`", older) if name in results} == {
         *SLOPE,
         *EBBED,
-        "wave-350-cap-13",
         "tide-cap-13",
         "reads-cap-210",
     }
@@ -162,7 +144,7 @@ def test_where_writes_came_to_the_slope(results: Mapping[str, FoundResults]) -> 
             for run in of_tide(results, block)
         ]
 
-    for block in (*SLOPE, "wave-350-cap-13", "reads-cap-210", *NEWEST):
+    for block in (*SLOPE, "reads-cap-210", *NEWEST):
         assert all(came(block)), block
     for block in (*UNCHANGED, "tide-cap-13", *SHORT):
         assert not any(came(block)), block
