@@ -94,7 +94,9 @@ def test_what_the_defaults_do_in_the_wave() -> None:
     kept = [run for run in raw_runs("wave-350-cap-13") if run.scheme.name == "default"]
     done = sorted(round(100 * measured("completed_share")(run)) for run in kept)
     assert len(done) == 5
-    assert f"The defaults did {done[0]} to {done[-1]} %. Compaction that is simply disabled" in WORDS
+    assert (
+        f"The defaults did {done[0]} to {done[-1]} %. Over run, restore and drain, compaction that is simply" in WORDS
+    )
 
 
 def test_what_the_thesis_toggle_does_in_the_wave() -> None:
