@@ -6,6 +6,7 @@ max_background_jobs cannot be changed live (rocksdict has no SetDBOptions), the 
 the number of jobs that the database was opened with.
 """
 
+from collections.abc import Mapping
 from enum import StrEnum
 
 from adocd.model.capabilities import Capabilities
@@ -40,13 +41,13 @@ def threads_by(options: OptionValues, capabilities: Capabilities) -> ThreadsBy |
 
 def has_old_options(options: OptionValues) -> bool:
     """Whether max_background_flushes or max_background_compactions is set, which overrides max_background_jobs."""
-    return any(int(options.database.get(old, -1)) != -1 for old in _OLD)
+    return _has_old(options.database)
 
 
 def jobs_allowed(options: OptionValues) -> int | None:
     """Return how many background jobs the options allow at once; None if they are not reported."""
     if has_old_options(options):
-        return sum(max(1, int(options.database.get(old, -1))) for old in _OLD)
+        return sum(job_limits(options.database).values())
     jobs = options.database.get("max_background_jobs")
     return None if jobs is None else int(jobs)
 
@@ -61,10 +62,22 @@ def threads_now(options: OptionValues, by: ThreadsBy | None) -> int | None:
     return min(allowed, sum(options.thread_pools[pool] for pool in (FLUSH_POOL, COMPACTION_POOL)))
 
 
+def job_limits(database: Mapping[str, str]) -> dict[str, int]:
+    """Return how many jobs of each pool RocksDB runs at once under these database options (GetBGJobLimits)."""
+    if _has_old(database):
+        flushes, compactions = (max(1, int(database.get(old, -1))) for old in _OLD)
+        return {FLUSH_POOL: flushes, COMPACTION_POOL: compactions}
+    return pool_sizes(int(database.get("max_background_jobs", FEWEST_POOL_THREADS)))
+
+
 def pool_sizes(jobs: int) -> dict[str, int]:
     """Split jobs between the two pools as RocksDB splits max_background_jobs."""
     flushes = max(1, jobs // 4)
     return {FLUSH_POOL: flushes, COMPACTION_POOL: max(1, jobs - flushes)}
+
+
+def _has_old(database: Mapping[str, str]) -> bool:
+    return any(int(database.get(old, -1)) != -1 for old in _OLD)
 
 
 _OLD = ("max_background_flushes", "max_background_compactions")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
-import time
 from collections.abc import Iterator
 from pathlib import Path
+
+from tests.support.waiting import eventually
 
 _ROOT = Path("/sys/fs/cgroup")
 
@@ -23,6 +24,5 @@ def pids_group() -> Iterator[Path]:
     try:
         yield group
     finally:
-        while (group / "cgroup.procs").read_text():
-            time.sleep(0.05)
+        eventually(lambda: not (group / "cgroup.procs").read_text(), what="its processes have ended")
         group.rmdir()

@@ -63,7 +63,7 @@ class OpenArrivals:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """A phase of operations by `threads` clients. `set_options` changes options of the column family before it.
+    """A phase of operations by `threads` clients.
 
     With `waits_for` it begins when that file exists; the program ends with an error after a minute without one.
     """
@@ -76,7 +76,6 @@ class Work:
     scan_length: int = 100
     measured: bool = False
     waits_for: Path | None = None
-    set_options: Mapping[str, OptionText] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +88,6 @@ class Drain:
     name: str
     at_most_s: float = 600.0
     until: Path | None = None
-    set_options: Mapping[str, OptionText] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

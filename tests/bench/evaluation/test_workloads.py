@@ -204,7 +204,6 @@ def test_after_the_wave_it_is_read_and_then_drained(tmp_path: Path) -> None:
     assert [phase.name for phase in spec.phases] == ["measured", "reads", "drain"]
     reads, drain = spec.phases[1:3]
     assert isinstance(reads, Work)
-    assert not reads.set_options, "adocd would take it for the owner's wish"
     output = tmp_path / f"{load.name}.out"
     output.write_text("phase measured\n")
     assert not load.is_to_read(job)
@@ -217,7 +216,6 @@ def test_after_the_wave_it_is_read_and_then_drained(tmp_path: Path) -> None:
     assert not load.is_to_read(job)
     assert isinstance(drain, Drain)
     assert drain.until is not None
-    assert not drain.set_options
 
 
 def test_when_the_reads_after_the_wave_went_on_is_known(tmp_path: Path) -> None:

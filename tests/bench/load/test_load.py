@@ -286,14 +286,6 @@ def test_a_phase_can_wait_for_a_file(run: Run, disk: Path) -> None:
     assert before.begin_monotonic_s < told_s <= after.begin_monotonic_s
 
 
-def test_options_can_change_between_phases(run: Run, disk: Path) -> None:
-    """As for reads after the sine, with compaction off."""
-    after = fast("after", ClosedArrivals(count=10), set_options={"disable_auto_compactions": True})
-    run(fast("run", ClosedArrivals(count=10), measured=True), after)
-    newest = max(disk.glob("db/OPTIONS-*"))
-    assert "disable_auto_compactions=true" in newest.read_text()
-
-
 def test_what_the_process_used_and_when(run: Run) -> None:
     began_s = time.monotonic()
     result = run(fast("run", ClosedArrivals(seconds=0.5), measured=True))

@@ -40,11 +40,6 @@ void Database::Close() {
   db_.reset();
 }
 
-void Database::SetOptions(const OptionMap& options) {
-  if (options.empty()) return;
-  Check(db_->SetOptions({options.begin(), options.end()}), "set_options failed");
-}
-
 rocksdb::Status Database::Do(Kind kind, uint64_t record, uint64_t scan_records, Stream* random) const {
   char bytes[1024];
   WriteKey(record, hashed_, key_bytes_, bytes);

@@ -40,9 +40,6 @@ class Database {
 
   rocksdb::DB* rocksdb() const { return db_.get(); }
 
-  // Changes options of the default column family by SetOptions. Throws Failed.
-  void SetOptions(const OptionMap& options);
-
   // Executes an operation on a record. A read that finds nothing is no error. A scan reads up to `scan_records`.
   rocksdb::Status Do(Kind kind, uint64_t record, uint64_t scan_records, Stream* random) const;
 

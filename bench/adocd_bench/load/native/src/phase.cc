@@ -31,7 +31,6 @@ PhaseResult RunPhase(const Spec& spec, size_t index, Database* database, Inserte
   if (!phase.waits_for.empty() && !WaitFor(phase.waits_for, kBegunWithinS, signals) && signals->received() == 0) {
     throw Failed("phase " + phase.name + " was to wait for " + phase.waits_for + ", and nobody made that file");
   }
-  database->SetOptions(phase.set_options);
   if (phase.drain) {
     result.begin_ns = NowNs();
     const auto& [at_most_s, until] = *phase.drain;

@@ -168,7 +168,6 @@ Phase ReadPhase(const Json& json, const std::string& path) {
   Phase phase;
   phase.name = object.Text("name");
   phase.measured = object.Flag("measured", false);
-  phase.set_options = object.Options("set_options");
   if (object.Find("waits_for") != nullptr) phase.waits_for = object.Text("waits_for");
   const Json* open = object.Find("open");
   const Json* closed = object.Find("closed");

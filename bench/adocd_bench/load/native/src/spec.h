@@ -44,7 +44,6 @@ struct Drain {
 struct Phase {
   std::string name;
   bool measured = false;
-  OptionMap set_options;
   std::string waits_for;  // a file; empty: the phase begins at once
   uint64_t threads = 1;
   Weights weights{};
