@@ -76,31 +76,9 @@ def _key(run: RawRun) -> tuple[str, int, float]:
     return run.scheme.name, run.repetition, run.started_unix_s
 
 
-@functools.cache
-def runs(directory: str, scheme: str) -> tuple[RawRun, ...]:
-    """Read a scheme's runs, by repetition."""
-    found = [run for run in raw_runs(directory) if run.scheme.name == scheme]
-    assert [run.repetition for run in sorted(found, key=lambda run: run.repetition)] == [1, 2]
-    return tuple(sorted(found, key=lambda run: run.repetition))
-
-
-def all_figures(directory: str, scheme: str) -> list[RunFigures]:
-    return [figures(run) for run in runs(directory, scheme)]
-
-
-def pair(values: list[float], form: str = "{:.2f}") -> str:
-    return " and ".join(form.format(value) for value in values)
-
-
 def listed(values: list[float], form: str) -> str:
     told = [format(each, form) for each in values]
     return f"{', '.join(told[:-1])} and {told[-1]}"
-
-
-def over_default(directory: str, scheme: str, member: str) -> str:
-    """Write the two ratios to the default's run of the same repetition."""
-    mine, default = all_figures(directory, scheme), all_figures(directory, "default")
-    return pair([getattr(one, member) / getattr(other, member) for one, other in zip(mine, default, strict=True)])
 
 
 def off_s(run: RawRun) -> float:

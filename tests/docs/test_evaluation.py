@@ -18,6 +18,7 @@ from adocd_bench.evaluation.report.write import report_on
 
 from tests.bench.kept import RESULTS, needs_results
 from tests.conftest import REPOSITORY
+from tests.docs.kept_runs import off_s
 
 KEPT = REPOSITORY / "docs" / "evaluation"
 
@@ -108,6 +109,24 @@ SHORT = (MINUTE, "ycsb-d-cap-13", "uncapped", BURSTS)
 UNCHANGED = ("ycsb-b-cap-13", "ycsb-c-cap-13", "ycsb-e-cap-13", "two-phase-cap-13", "peaks-cap-5")
 #: In whose peaks of 10 s it did begin.
 EBBED = ("peaks-cap-5",)
+
+
+def test_why_the_verdict_on_the_toggle_in_the_older_sine_changed() -> None:
+    page = " ".join((REPOSITORY / "docs" / "evaluation.md").read_text().split())
+    kept = sorted(found_in(RESULTS / "older" / "sine-cap-210").runs, key=lambda run: run.repetition)
+    toggle, default = ([run for run in kept if run.scheme.name == name] for name in ("toggle", "default"))
+    off = " and ".join(f"{off_s(run):.0f}" for run in toggle)
+    writes = [figures(mine).operations / figures(its).operations for mine, its in zip(toggle, default, strict=True)]
+    told = " and ".join(f"{each:.2f}" for each in writes)
+    assert len({round(run.measured_s) for run in (*toggle, *default)}) > 1
+    assert (
+        f"compaction was off for {off} s; then our own bound ended that before the peak. The phases had unequal "
+        f"lengths: it was {told} times the writes"
+    ) in page
+    for run in toggle:
+        (ended,) = [each for each in run.decisions if each.rule == "toggle.bound"]
+        assert ended.settings["auto_compaction"] == 1
+        assert ended.at_s < 350 / 2, "the wave's peak is in its middle"
 
 
 def test_which_runs_of_tide_are_of_todays_law(results: Mapping[str, FoundResults]) -> None:

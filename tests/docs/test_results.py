@@ -14,49 +14,19 @@ from tests.docs.kept_runs import (
     PAGE,
     README,
     WORDS,
-    all_figures,
     difference,
     figures,
     listed,
     longest_stop_s,
     median_ratio,
-    off_s,
-    over_default,
     paid_pairs,
-    pair,
     raw_runs,
-    runs,
     summarised,
     to_default,
     unwritten_s,
 )
 
 pytestmark = needs_results
-
-#: Where a row's runs are kept, and as which scheme.
-ROWS = {
-    "| random writes as fast as they go, 60 s at 210 MB/s | `adoc`": ("fillrandom-cap-210", "adoc"),
-    "| | `adoc` with `tune_threads=false`": ("fillrandom-cap-210", "adoc-batch"),
-    "| | `adoc` with `tune_batch=false`": ("fillrandom-cap-210", "adoc-threads"),
-    "| | RocksDB's own auto-tuned limiter": ("fillrandom-cap-210", "auto-tuned"),
-    "| the same for 30 s | `adoc`": ("quick", "adoc"),
-    "| | `silk`": ("quick", "silk"),
-    "| 95 % of what RocksDB can do for a minute, 60 s at 100 MB/s | `stability`": ("two-phase-cap-100", "stability"),
-    "| | `spring-and-gear`": ("two-phase-cap-100", "spring-and-gear"),
-}
-
-
-@pytest.mark.parametrize("row", ROWS)
-def test_a_row_is_what_was_measured(row: str) -> None:
-    directory, scheme = ROWS[row]
-    paid, ran = (over_default(directory, scheme, member) for member in ("with_drain_per_s", "throughput_per_s"))
-    assert f"{row} | {paid} | {ran} |\n" in PAGE
-
-
-def test_no_row_is_of_anything_else() -> None:
-    table = PAGE.partition("| load | law |")[2].partition("\n\n")[0].splitlines()[2:]
-    assert [row.rsplit(" | ", 2)[0] for row in table] == list(ROWS)
-
 
 #: The rows of pairs that were restored before they were drained: directory, profile and scheme.
 PAID = {
@@ -438,69 +408,3 @@ def test_what_adocs_drain_writes() -> None:
     written = [each.write_amplification_drained for each in kept if each.write_amplification_drained is not None]
     assert len(written) == len(kept) == 10
     assert f"compactions had written {min(written):.1f} to {max(written):.1f} times what the user wrote" in WORDS
-
-
-def test_what_adoc_turned() -> None:
-    for directory in ("quick", "fillrandom-cap-210"):
-        for run in runs(directory, "adoc"):
-            turned = {knob for decision in run.decisions for knob in decision.settings}
-            assert turned == {"batch_size"}
-    assert "`adoc` grew memtables only; its threads never moved" in WORDS
-
-
-def test_what_adocs_memory_rule_cost() -> None:
-    for run in runs("fillrandom-cap-210", "adoc"):
-        assert {each.rule for each in figures(run).acted.of("phase")} == {"adoc.memory", "actuator.repeat"}
-    memory = over_default("fillrandom-cap-210", "adoc", "peak_memory_bytes")
-    assert f"only its memory rule acted, and at 60 s the database took {memory} times the default's memory" in WORDS
-
-
-def test_latencies_at_95_percent() -> None:
-    def p99_s(scheme: str) -> list[float]:
-        found = [each.latency("write") for each in all_figures("two-phase-cap-100", scheme)]
-        return [each.total.p99_us / 1e6 for each in found if each is not None and each.total is not None]
-
-    assert [run.stalls for run in runs("two-phase-cap-100", "default")] == [(), ()]
-    default_ms = pair([each * 1e3 for each in p99_s("default")], "{:.1f}")
-    laws = [*p99_s("stability"), *p99_s("spring-and-gear")]
-    assert f"is {default_ms} ms, and {min(laws):.0f} to {max(laws):.0f} s under the laws that stop or delay" in WORDS
-
-
-def test_the_toggle_did_not_act_in_30_s() -> None:
-    kept = runs("quick", "toggle")
-    assert [off_s(run) for run in kept] == [0.0, 0.0]
-    first = [min(each.at_s for each in run.decisions if each.settings.get("auto_compaction") == 0) for run in kept]
-    after = [at_s - run.measured_s for at_s, run in zip(first, kept, strict=True)]
-    assert f"went off {pair(sorted(after), '{:.1f}')} s after the phase" in WORDS
-    ran, paid = (over_default("quick", "toggle", member) for member in ("throughput_per_s", "with_drain_per_s"))
-    assert f"It wrote {ran} times as much because of its preparations" in WORDS
-    assert f"with the debt paid it was {paid} times." in WORDS
-
-
-def test_the_toggle_hardly_acted_in_the_sine() -> None:
-    kept = runs("sine-cap-210", "toggle")
-    assert f"compaction was off for {pair([off_s(run) for run in kept], '{:.0f}')} s" in WORDS
-    for run in kept:
-        (ended,) = [each for each in run.decisions if each.rule == "toggle.bound"]
-        assert ended.settings["auto_compaction"] == 1
-        assert ended.at_s < 350 / 2, "the wave's peak is in its middle"
-    assert (
-        len({round(run.measured_s) for run in kept} | {round(r.measured_s) for r in runs("sine-cap-210", "default")})
-        > 1
-    )
-    toggle, raised = (over_default("sine-cap-210", scheme, "operations") for scheme in ("toggle", "limits-raised"))
-    assert f"It wrote {toggle} times as much, but in phases of unequal length" in WORDS
-    assert f"without any law gave {raised}." in WORDS
-
-
-def test_silk_held_nothing_back_in_the_peaks() -> None:
-    for run in runs("peaks-cap-100", "silk"):
-        in_the_phase = [each for each in run.decisions if 0 <= each.at_s <= run.measured_s]
-        assert in_the_phase
-        assert {knob for each in in_the_phase for knob in each.settings} == {"rate_limit"}
-        assert run.at_end.user_written_bytes is not None
-        assert run.at_end.user_written_bytes / run.measured_s / 100e6 == pytest.approx(0.1, abs=0.01)
-    for run in runs("peaks-cap-100", "silk-hold"):
-        assert [each for each in run.decisions if 0 <= each.at_s <= run.measured_s] == []
-    assert "clients wrote a tenth of the bandwidth, and `silk` never held a compaction back" in WORDS
-    assert "decided nothing at all" in WORDS

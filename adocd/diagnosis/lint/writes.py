@@ -45,6 +45,22 @@ def compaction_is_off(options: Values) -> Hit | None:
     )
 
 
+@rule(Severity.DANGER, "RocksDB advanced_options.h, disable_auto_compactions")
+def restore_waits_without_compaction(facts: Facts) -> Iterator[Hit]:
+    """Find that a restore waits while automatic compaction is off, so level 0 does not drain."""
+    # In force now: the restore's own first steps switch on again what a law has switched off.
+    restore, families = facts.snapshot.restore, facts.snapshot.options.column_families
+    off = tuple(sorted(name for name, options in families.items() if Values(options).flag("disable_auto_compactions")))
+    if restore.state == "waiting" and off:
+        yield Hit(
+            "disable_auto_compactions",
+            f"adocd's restore waits for {restore.waiting_for}, and disable_auto_compactions = true: level 0 does not "
+            "drain meanwhile",
+            "set it to false; the restore then continues by itself",
+            off,
+        )
+
+
 @family_rule(Severity.DANGER, "RocksDB options.h, level0_file_num_compaction_trigger; " + _SANITIZE)
 def level0_is_never_compacted(options: Values) -> Hit | None:
     """Find that no number of L0 files starts a compaction: the trigger is negative, or too high to be reached."""
@@ -214,6 +230,7 @@ def delayed_writes_are_slow(facts: Facts) -> Iterator[Hit]:
 
 RULES = (
     compaction_is_off,
+    restore_waits_without_compaction,
     level0_is_never_compacted,
     stop_before_compaction,
     stop_below_slowdown,

@@ -57,6 +57,11 @@ def limiter(added: dict[str, str], at_open: int = 10 * MIB, **members: Any) -> F
     return replace(facts, detail=replace(facts.detail, added_options=added, originals=originals))
 
 
+def waiting(facts: Facts) -> Facts:
+    condition = "rocksdb.num-files-at-level0 of default below 36 (it is 240)"
+    return with_snapshot(facts, restore=Restore("waiting", 1, condition))
+
+
 def flushed(*reasons: str) -> Facts:
     begun = [Event(0, 0.0, "flush_begin", reason="Write Buffer Manager")] * 9
     ended = [Event(0, 0.0, "flush_end", reason=reason) for reason in reasons]
@@ -73,6 +78,7 @@ def many(count: int) -> Facts:
 
 CASES: dict[str, list[Facts]] = {
     "compaction-is-off": [live(disable_auto_compactions="true")],
+    "restore-waits-without-compaction": [waiting(live(disable_auto_compactions="true"))],
     "level0-is-never-compacted": [
         live(level0_file_num_compaction_trigger="-1"),
         live(level0_file_num_compaction_trigger=BULK_LOAD),
@@ -157,6 +163,10 @@ SILENT = {
     "stop = slowdown": live(level0_stop_writes_trigger="20"),
     "three memtables": live(max_write_buffer_number="3"),
     "19 jobs": live({"max_background_jobs": "19"}),
+    "a restore that waits": waiting(live()),
+    "a law that holds compaction off": with_snapshot(
+        live(disable_auto_compactions="true"), lease=Lease("adocd", 1, 10.0, 5.0), restore=Restore("armed", 3)
+    ),
     "room in the pools": pools(3),
     "old options are the pools' room": pools(2, max_background_compactions="3"),
     "the log caps nothing with one column family": live({"max_total_wal_size": "1"}),

@@ -212,7 +212,8 @@ def test_a_load_beyond_silks_floor_says_nothing_of_silk() -> None:
 
 @functools.cache
 def kept(directory: str) -> tuple[RawRun, ...]:
-    return found_in(RESULTS / "evaluation" / directory).runs
+    """Read the runs of a directory of the evaluation, or of an older one in which a law did not act."""
+    return found_in(RESULTS / directory).runs
 
 
 def done(directory: str, scheme: str) -> list[Acted]:
@@ -249,55 +250,55 @@ def held_against(directory: str, points: list[ClaimPoint]) -> list[Judgement]:
 
 @needs_results
 def test_the_toggle_of_30_s_only_prepared() -> None:
-    for found in done("quick", "toggle"):
+    for found in done("older/quick", "toggle"):
         assert {each.rule for each in found.of("phase")} == {"toggle.prepared", "actuator.repeat"}
         assert {"toggle.off", "toggle.on"} <= {each.rule for each in found.of("after")}
         (off,) = [each for each in found.of("after") if each.rule == "toggle.off"]
         assert 30.0 < off.first_s < 31.0
         assert found.away_share("auto_compaction") == 0
         assert found.away_share("memtable_number") == pytest.approx(found.controlled_share)
-    assert {each.verdict for each in judged_of_bounded_toggle("quick")} == {"did not act"}
+    assert {each.verdict for each in judged_of_bounded_toggle("older/quick")} == {"did not act"}
 
 
 @needs_results
 def test_the_toggle_in_the_sine_ended_before_the_peak() -> None:
-    off_s = [found.away_share("auto_compaction") * found.phase_s for found in done("sine-cap-210", "toggle")]
+    off_s = [found.away_share("auto_compaction") * found.phase_s for found in done("older/sine-cap-210", "toggle")]
     assert [round(each) for each in sorted(off_s)] == [40, 52]
-    found = judged_of_bounded_toggle("sine-cap-210")
+    found = judged_of_bounded_toggle("older/sine-cap-210")
     assert {each.verdict for each in found} == {"did not act"}
     assert all("25 % needed" in each.findings[0].ours for each in found)
 
 
 @needs_results
 def test_silk_moved_its_limiter_in_the_peaks_and_held_nothing() -> None:
-    for found in done("peaks-cap-100", "silk"):
+    for found in done("older/peaks-cap-100", "silk"):
         assert [knob.knob for knob in found.knobs] == ["rate_limit"]
-    for found in done("peaks-cap-100", "silk-hold"):
+    for found in done("older/peaks-cap-100", "silk-hold"):
         assert (found.of("phase"), found.controlled_share) == ((), 0)
-    verdicts = {each.verdict for each in judged("peaks-cap-100", "silk", "silk-hold", "silk-bandwidth")}
+    verdicts = {each.verdict for each in judged("older/peaks-cap-100", "silk", "silk-hold", "silk-bandwidth")}
     assert verdicts == {"did not act"}
 
 
 @needs_results
 def test_the_peaks_write_more_than_silks_floor_flushes() -> None:
     by_scheme: dict[str, set[str | None]] = {}
-    for each in kept("peaks-100-cap-5"):
+    for each in kept("evaluation/peaks-100-cap-5"):
         by_scheme.setdefault(each.scheme.name, set()).add(floors.unmet(each))
     assert by_scheme.pop("silk") == by_scheme.pop("silk-bandwidth") == {BEYOND}
     assert by_scheme.pop("silk-hold") == {None}, "without a limiter there is no floor"
     assert by_scheme.pop("silk-floor") == {None}
-    assert {floors.unmet(each) for each in kept("peaks-cap-100")} == {None}, "there clients write less"
+    assert {floors.unmet(each) for each in kept("older/peaks-cap-100")} == {None}, "there clients write less"
     # So what the paper says of SILK is judged by silk-floor, and of the limiter alone by that with the same floor.
-    verdicts = [each.verdict for each in judged("peaks-100-cap-5", "silk", "silk-bandwidth", "silk-hold")]
+    verdicts = [each.verdict for each in judged("evaluation/peaks-100-cap-5", "silk", "silk-bandwidth", "silk-hold")]
     assert verdicts == ["not reproduced here", "reproduced", "reproduced", "reproduced"]
 
 
 @needs_results
 def test_adoc_moved_no_thread_so_nothing_is_said_of_both_knobs() -> None:
-    for found in done("fillrandom-cap-210", "adoc"):
+    for found in done("older/fillrandom-cap-210", "adoc"):
         assert [knob.knob for knob in found.knobs] == ["batch_size"]
         assert found.controlled_share > 0.9
-    blocks = summarise(kept("fillrandom-cap-210"))
+    blocks = summarise(kept("older/fillrandom-cap-210"))
     halves = [each for point in CLAIMS[1].points if (each := judge(point, blocks)).findings]
     assert len(halves) == 6
     assert {each.verdict for each in halves} == {"did not act"}
