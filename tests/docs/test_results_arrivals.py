@@ -162,17 +162,6 @@ def test_when_the_runs_of_the_trace_were_made() -> None:
     )
     assert 2.5 < (min(new_s) - max(old_s)) / 3600 < (max(new_s) - min(old_s)) / 3600 < 4.5
     assert "those of the auto-tuned limiter are three to four hours older than the others" in WORDS
-    by_repetition = [
-        [
-            run.started_unix_s
-            for run in raw_runs("trace-cap-5")
-            if run.repetition == each and run.started_unix_s in new_s
-        ]
-        for each in range(1, 6)
-    ]
-    apart_min = max(max(each) - min(each) for each in by_repetition) / 60
-    page = " ".join((REPOSITORY / "docs" / "evaluation.md").read_text().split())
-    assert f"the runs of a repetition began up to {apart_min:.0f} minutes apart" in page
 
 
 def done(kind: str, run: RawRun) -> float:

@@ -24,7 +24,6 @@ from tests.docs.kept_runs import (
     measured,
     median_ratio,
     of_workload,
-    raw_runs,
     summarised,
 )
 
@@ -172,6 +171,7 @@ def test_what_tide_does_in_the_peaks() -> None:
         assert latest, run.repetition
         assert max(latest) < begin_s, "its p99.9 is of the seconds before that"
     assert f"began {min(begins):.0f} to {max(begins):.0f} s after the load had begun" in WORDS
+    assert f"it began only after {min(begins):.0f} to {max(begins):.0f} s." in README
     held = [run.at_end.stalled_s or 0.0 for run in of_workload(*PEAKS[10]) if run.scheme.name == "default"]
     assert f"RocksDB held the defaults' writes for {min(held):.1f} to {max(held):.1f} s there" in WORDS
     for peak_s, least in ((100, 0.6), (50, 0.8), (10, 0.49)):
@@ -219,17 +219,6 @@ def test_an_earlier_block_of_the_peaks_had_it_the_other_way_round() -> None:
     held = [figures(run).acted.away_share("level_base_size") for run in of_workload(*PEAKS[100]) if is_floor(run)]
     told = f"for {100 * min(held):.0f} to {100 * max(held):.0f} % of the phase"
     assert f"{told}; in the block of 25 and 26 November for 47 to 54 %" in WORDS
-
-
-def test_when_the_runs_of_the_peaks_were_made() -> None:
-    kept = raw_runs("peaks-100-cap-5")
-    by_repetition = [[run.started_unix_s for run in kept if run.repetition == each] for each in range(1, 6)]
-    *others_min, most_min = sorted((max(each) - min(each)) / 60 for each in by_repetition)
-    page = " ".join((REPOSITORY / "docs" / "evaluation.md").read_text().split())
-    assert (
-        f"that one began up to {most_min:.0f} minutes apart, and those of the others up to {max(others_min):.0f}."
-        in (page)
-    )
 
 
 def at_the_floor(run: RawRun) -> float:

@@ -188,15 +188,3 @@ def test_what_the_report_says_of_the_papers_claims() -> None:
     assert verdicts["figure 12"].startswith("3 reproduced, 1 not reproduced here, 1 refuted")
     assert verdicts["figure 13"] == "3 not reproduced here, 1 in part, 1 refuted"
     assert [verdicts[f"figure {number}"] for number in (20, 21)] == ["not shown", "not shown"]
-
-
-def test_when_these_runs_were_made() -> None:
-    apart_min = []
-    for block in (BLOCK, FASTER):
-        began = [[run.started_unix_s for run in raw_runs(block) if run.repetition == each] for each in range(1, 6)]
-        apart_min.append(max(max(each) - min(each) for each in began) / 60)
-    page = " ".join((REPOSITORY / "docs" / "evaluation.md").read_text().split())
-    assert (
-        f"So the runs of a repetition began up to {apart_min[0]:.0f} minutes apart; in `adoc-cap-15`, eleven at once, "
-        f"up to {apart_min[1]:.0f} minutes. In `peaks-100-cap-5`"
-    ) in page

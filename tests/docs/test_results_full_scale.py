@@ -1,0 +1,144 @@
+"""docs/results.md: five minutes of random writes at full scale."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from adocd_bench.evaluation.raw import RawRun
+
+from tests.bench.kept import needs_results
+from tests.conftest import REPOSITORY
+from tests.docs.kept_runs import (
+    PAGE,
+    README,
+    WORDS,
+    difference,
+    figures,
+    listed,
+    longest_stop_s,
+    measured,
+    median_ratio,
+    raw_runs,
+    summarised,
+    to_default,
+)
+
+pytestmark = needs_results
+FULL, SCALED = "flood-cap-210", "flood-cap-13"
+ROWS = {
+    "| `tide`, full scale |": "tide",
+    "| no law, the memtables of `tide`, full scale |": "default-with-tide-memory",
+}
+PAID, RAN = "with_drain_per_s", "throughput_per_s"
+
+
+def of(scheme: str, value: Callable[[RawRun], float], form: str, directory: str = FULL) -> str:
+    """The least and the most of a scheme's runs."""
+    found = [value(run) for run in raw_runs(directory) if run.scheme.name == scheme]
+    assert len(found) >= 3
+    least, most = (format(each, form) for each in (min(found), max(found)))
+    return least if least == most else f"{least} to {most}"
+
+
+def waited_percent(run: RawRun) -> float:
+    return 100 * (figures(run).waited_share or 0.0)
+
+
+def device_per_s(run: RawRun) -> float:
+    """MB/s that the device took in the phase."""
+    assert run.device is not None
+    return run.device.written_bytes / run.measured_s / 1e6
+
+
+def drain_per_s(run: RawRun) -> float:
+    """MB/s that compactions wrote in the drain."""
+    assert run.drained is not None
+    assert run.drain_s is not None
+    written = (run.drained.compaction_written_bytes or 0) - (run.at_end.compaction_written_bytes or 0)
+    return written / run.drain_s / 1e6
+
+
+def processors_in_drain(run: RawRun) -> float:
+    assert run.drain_s is not None
+    return ((run.database.cpu_s or 0.0) - (run.database.measured_cpu_s or 0.0)) / run.drain_s
+
+
+def drain_s(run: RawRun) -> float:
+    assert run.drain_s is not None
+    return run.drain_s
+
+
+def amplification(run: RawRun) -> float:
+    found = figures(run).write_amplification_drained
+    assert found is not None
+    return found
+
+
+def ratios(scheme: str, measure: str) -> str:
+    found = to_default(raw_runs(FULL), scheme, measured(measure))
+    assert len(found) == 3
+    return listed(found, ".2f")
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_a_row(row: str) -> None:
+    assert {(run.scale, run.profile) for run in raw_runs(FULL)} == {(1, "cap-210")}
+    assert all(run.settled is not None for run in raw_runs(FULL))
+    still = [
+        float(sum(second.writes == 0 for second in run.seconds if second.at_s < run.workload.seconds))
+        for run in sorted(raw_runs(FULL), key=lambda run: run.repetition)
+        if run.scheme.name == ROWS[row]
+    ]
+    assert f"{row} {ratios(ROWS[row], PAID)} | {ratios(ROWS[row], RAN)} | {listed(still, '.0f')} |\n" in PAGE
+
+
+def test_what_the_pairs_show() -> None:
+    (block,) = summarised(FULL)
+    assert block.weak, "three pairs are a direction and no verdict"
+    assert difference(block, PAID, "tide", "default") == "not shown"
+    assert difference(block, PAID, "tide", "default-with-tide-memory") == "not shown"
+    assert difference(block, RAN, "tide", "default") == "direction more"
+    waits = [of(scheme, waited_percent, ".0f") for scheme in ("tide", "default")]
+    assert f"writers waited {waits[0]} % of the time under `tide`, and {waits[1]} % under the defaults" in WORDS
+    stops = [longest_stop_s(FULL, scheme) for scheme in ("tide", "default")]
+    assert f"The longest stop took {stops[0]:.1f} s under `tide`, {stops[1]:.1f} s under the defaults" in WORDS
+    drains = [of(scheme, drain_s, ".0f") for scheme in ("tide", "default")]
+    assert f"It took {drains[0]} s to merge what was left, under the defaults {drains[1]} s" in WORDS
+    memory = to_default(raw_runs(FULL), "tide", measured("peak_memory_bytes"))
+    assert f"the database took {min(memory):.1f} to {max(memory):.1f} times the defaults' memory" in WORDS
+    assert (
+        f"at full scale**, in three pairs, which are no verdict: `tide` had {ratios('tide', RAN)} times the defaults' "
+        f"writes/s while it ran, and writers waited {waits[0]} % of the time instead of {waits[1]} %. Over run, "
+        f"restore and drain it had {ratios('tide', PAID)} times"
+    ) in README
+    for run in raw_runs(FULL):
+        if run.scheme.name == "tide":
+            assert figures(run).acted.away_share("level0_compaction_trigger") > 0.9
+
+
+def test_what_limits_it_there() -> None:
+    device = [of(scheme, device_per_s, ".0f") for scheme in ("tide", "default")]
+    assert f"in the phase the device wrote {device[0]} MB/s, under the defaults {device[1]}" in WORDS
+    wrote, used = of("tide", drain_per_s, ".0f"), of("tide", processors_in_drain, ".1f")
+    assert f"in the drain compactions wrote {wrote} MB/s, and the program used {used} processors" in WORDS
+    assert f"(at a sixteenth {of('tide', processors_in_drain, '.2f', SCALED)})" in WORDS
+    written = [of("tide", amplification, ".1f"), of("tide", amplification, ".1f", "tide-cap-210")]
+    assert (
+        f"flushes and compactions wrote {written[0]} times what the user wrote, against {written[1]} times in the "
+        f"minute, where one merge was enough; under the defaults it was {of('default', amplification, '.1f')} times"
+    ) in WORDS
+
+
+def test_the_page_of_the_law_says_so() -> None:
+    page = " ".join((REPOSITORY / "docs" / "tide.md").read_text().split())
+    assert "one writing and one merging thread keep a processor busy each, and do not fill the device" in page
+
+
+def test_what_scaling_changes() -> None:
+    page = " ".join((REPOSITORY / "docs" / "evaluation.md").read_text().split())
+    scaled = median_ratio(summarised(SCALED)[0], PAID, "tide", "default")
+    assert (
+        f"`tide` had {scaled} times the operations of `default` at a sixteenth, and {ratios('tide', PAID)} times in "
+        "three pairs at scale 1"
+    ) in page
