@@ -225,7 +225,7 @@ def test_how_much_later_schemes_with_a_limiter_begin(results: Mapping[str, Found
     page = " ".join((REPOSITORY / "docs" / "evaluation.md").read_text().split())
     short = later_min(*(f"adoc-ycsb-{letter}-cap-13" for letter in "adf"), "adoc-reads-cap-13")
     long = later_min("peaks-100-cap-5", "trace-cap-5")
-    assert f"here {short} minutes later in YCSB and beside readers, {long} in the peaks and the trace" in page
+    assert f"repetition: {short} minutes later in YCSB and beside readers, {long} in the peaks and the trace" in page
 
 
 def test_what_adocs_drain_writes_after_the_minute(results: Mapping[str, FoundResults]) -> None:

@@ -14,6 +14,24 @@ _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 
 
+class Gathering:
+    """Has runs that go on at once begin their measured phases together.
+
+    A rate limiter also slows down the loading, so a run with one would otherwise be measured when those beside it have
+    ended, with the processors to itself.
+    """
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._missing = set(names)
+        self._lock = threading.Lock()
+
+    def arrive(self, name: str) -> bool:
+        """Note that a run has prepared, or has ended, however that was; return whether no other is missing."""
+        with self._lock:
+            self._missing.discard(name)
+            return not self._missing
+
+
 class Lanes:
     """Does work in up to `count` threads; one lane is the caller's own thread.
 

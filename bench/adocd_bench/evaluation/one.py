@@ -36,6 +36,8 @@ _LOOK_S = 0.5
 _PINNED_WITHIN_S = 60.0
 #: Told the newest sample of a run in progress; None before the first.
 OnLook = Callable[[Sample | None], None]
+#: Told that a run has prepared; returns whether its measured phase may begin.
+MayBegin = Callable[[], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +62,12 @@ def run(
     machine: raw.Machine,
     devices: OwnDevices,
     on_look: OnLook = lambda _: None,
+    may_begin: MayBegin | None = None,
 ) -> raw.RawRun:
-    """Run it in a new directory on the cap's device, which is gone afterwards. Raises BenchError."""
+    """Run it in a new directory on the cap's device, which is gone afterwards. Raises BenchError.
+
+    With `may_begin` it waits after its preparation until that returns True.
+    """
     database = cap.directory / "database"
     shutil.rmtree(database, ignore_errors=True)
     if not cap.dedicated:
@@ -74,12 +80,13 @@ def run(
     group_before, own_before = cap.written_bytes(), devices.written_bytes()
     try:
         with run_directory() as room:
-            job = LoadJob(database, room, round(wanted.workload.seconds), wanted.seed, wanted.scheme)
+            seconds, gathers = round(wanted.workload.seconds), may_begin is not None
+            job = LoadJob(database, room, seconds, wanted.seed, wanted.scheme, gathers)
             started = AgentProgram(
                 program.name, program.command(job), database, program.at_most_s(job), program.environment()
             )
             policy = Policy(wanted.scheme.policy, wanted.scheme.parameters)
-            preparing, reading = _Preparing(cap, program, job, policy), _Reading(program, job)
+            preparing, reading = _Preparing(cap, program, job, policy, may_begin), _Reading(program, job)
 
             def looked(seen: Watched) -> None:
                 device.look()
@@ -144,8 +151,11 @@ class _Preparing:
     options that it took for that.
     """
 
-    def __init__(self, cap: Cap, program: LoadProgram, job: LoadJob, policy: Policy) -> None:
+    def __init__(
+        self, cap: Cap, program: LoadProgram, job: LoadJob, policy: Policy, may_begin: MayBegin | None = None
+    ) -> None:
         self._cap, self._program, self._job, self._wanted = cap, program, job, policy
+        self._may_begin = may_begin
         is_preparing = program.is_preparing(job)
         self._lifted = cap.profile.capped and is_preparing
         #: The policy to begin with.
@@ -157,7 +167,9 @@ class _Preparing:
             cap.lift()
 
     def look(self, seen: Watched) -> None:
-        """Impose the cap, and set the policy, as soon as the measured phase begins."""
+        """Impose the cap, and set the policy, as soon as the measured phase begins, and let it begin."""
+        if self._may_begin is not None and self._program.is_gathered(self._job) and self._may_begin():
+            self._program.begin(self._job)
         if not (self._lifted or self._in_force != self._wanted) or self._program.is_preparing(self._job):
             return
         if self._lifted:

@@ -5,6 +5,7 @@ import statistics
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
@@ -12,6 +13,7 @@ from rich.console import Console
 from adocd_bench.errors import BadArgument, BenchError, RunFailed
 from adocd_bench.evaluation import raw
 from adocd_bench.evaluation.circumstances import Options
+from adocd_bench.evaluation.lanes import Gathering
 from adocd_bench.evaluation.loads.workloads import workload
 from adocd_bench.evaluation.plan import Folder, Planned, RunsAsked, checked, planned
 from adocd_bench.evaluation.progress import RunLine, RunsProgress, time_text
@@ -169,14 +171,19 @@ def _used(there: RunSite, asked: RunsAsked, run: Planned, found: _Searched) -> r
 def _make(
     there: RunSite, asked: RunsAsked, folder: Folder, left: list[Planned], found: _Searched, progress: RunsProgress
 ) -> dict[str, str]:
+    gathering = _gathering(there, asked, left, found)
+
     def make(run: Planned) -> tuple[Planned, str | None]:
         with progress.run(run.name) as line:
             try:
-                raw.write(folder.file(run), _one(there, asked, run, found, line))
+                raw.write(folder.file(run), _one(there, asked, run, found, line, gathering))
             except BadArgument:  # the directory is full, or gone: the next would fail as well
                 raise
             except BenchError as error:
                 return run, str(error)
+            finally:
+                if gathering is not None:
+                    gathering.arrive(run.name)
         return run, None
 
     failed: dict[str, str] = {}
@@ -190,9 +197,20 @@ def _make(
     return failed
 
 
-def _one(there: RunSite, asked: RunsAsked, run: Planned, found: _Searched, line: RunLine) -> raw.RawRun:
+def _gathering(there: RunSite, asked: RunsAsked, left: list[Planned], found: _Searched) -> Gathering | None:
+    """Return what has all of these runs begin together; None where they do not all go on at once, or load nothing."""
+    loads = [program(asked, run.workload, found.per_s.get(run.block)) for run in left]
+    if 1 < len(left) <= there.lanes.count and all(load.gathers for load in loads):
+        return Gathering(run.name for run in left)
+    return None
+
+
+def _one(
+    there: RunSite, asked: RunsAsked, run: Planned, found: _Searched, line: RunLine, gathering: Gathering | None
+) -> raw.RawRun:
     load = program(asked, run.workload, found.per_s.get(run.block))
-    return there.run(wanted(asked, run, _used(there, asked, run, found), load), load, line.look)
+    may_begin = None if gathering is None else partial(gathering.arrive, run.name)
+    return there.run(wanted(asked, run, _used(there, asked, run, found), load), load, line.look, may_begin)
 
 
 def _refuse_other_caps(folder: Folder, asked: RunsAsked) -> None:

@@ -69,7 +69,13 @@ class RunSite:
             flushing_bytes_per_s=self.known.flushing_bytes_per_s.get(profile.name),
         )
 
-    def run(self, wanted: one.WantedRun, load: LoadProgram, on_look: one.OnLook = lambda _: None) -> raw.RawRun:
+    def run(
+        self,
+        wanted: one.WantedRun,
+        load: LoadProgram,
+        on_look: one.OnLook = lambda _: None,
+        may_begin: one.MayBegin | None = None,
+    ) -> raw.RawRun:
         """Make one run under its profile's cap; raises BenchError, and KeyboardInterrupt if all lanes are to end."""
 
         def look(sample: Sample | None) -> None:
@@ -77,7 +83,7 @@ class RunSite:
             on_look(sample)
 
         with self._capped(parse_profile(wanted.profile)) as cap, self.devices.counting(cap):
-            return one.run(wanted, load, cap, self.machine, self.devices, look)
+            return one.run(wanted, load, cap, self.machine, self.devices, look, may_begin)
 
     @contextlib.contextmanager
     def _capped(self, profile: DeviceProfile) -> Iterator[Cap]:

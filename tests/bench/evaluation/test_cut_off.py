@@ -69,6 +69,18 @@ class Endless:
         """Load nothing."""
         return False
 
+    @property
+    def gathers(self) -> bool:
+        """Wait for nobody."""
+        return False
+
+    def is_gathered(self, job: LoadJob) -> bool:  # noqa: ARG002
+        """Wait for nobody."""
+        return False
+
+    def begin(self, job: LoadJob) -> None:
+        """Do nothing."""
+
     def is_to_read(self, job: LoadJob) -> bool:  # noqa: ARG002
         """Read nothing afterwards."""
         return False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 
 import pytest
-from adocd_bench.evaluation.lanes import Lanes
+from adocd_bench.evaluation.lanes import Gathering, Lanes
 
 _WITHIN_S = 30.0
 
@@ -84,3 +84,12 @@ def test_an_interrupt_of_the_caller_ends_all_lanes() -> None:
     with pytest.raises(KeyboardInterrupt):
         caller()
     assert ended == [1]
+
+
+def test_nobody_begins_before_all_have_arrived_or_ended() -> None:
+    gathering = Gathering(["slow", "fast", "fails"])
+    assert not gathering.arrive("fast")
+    assert not gathering.arrive("fails"), "it has ended, and one is still missing"
+    assert not gathering.arrive("fast"), "asked again, it counts once"
+    assert gathering.arrive("slow")
+    assert gathering.arrive("fast")

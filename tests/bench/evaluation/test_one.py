@@ -5,21 +5,26 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, cast
 
 import pytest
 from adocd_bench.evaluation import one, raw
 from adocd_bench.evaluation.loads.program import LoadJob, LoadOutcome, LoadProgram
+from adocd_bench.host.device import parse_profile
 from adocd_bench.host.usage import Usage
 from adocd_bench.run.observe import ObservedRun, Tick, Watched
 from adocd_bench.run.settle import Settlement
 
+from adocd.model.policy import Policy
 from adocd.model.snapshot import OptionValues
 from tests.bench.evaluation.builders import MACHINE, wanted_run
 from tests.controllers.laws import Plant
 from tests.probes.log.lines import AT_S, line, parsed
 
 if TYPE_CHECKING:
+    from adocd_bench.host.cap import Cap
+
     from adocd.model.sample import Sample
 
 #: The measured phase is from 100 to 110 s of the monotonic clock, which is AT_S in the LOG.
@@ -121,3 +126,40 @@ def test_reads_after_the_phase_begin_all_the_same_where_a_guard_holds_the_pin_ba
     monkeypatch.setattr(one, "_PINNED_WITHIN_S", 0.0)
     read.look(seen)
     assert len(reader.admitted) == 1
+
+
+class Gatherer:
+    """A program that has prepared."""
+
+    def __init__(self) -> None:
+        self.begun = False
+
+    def is_preparing(self, job: LoadJob) -> bool:  # noqa: ARG002
+        """Go on until it is told to begin."""
+        return not self.begun
+
+    def is_gathered(self, job: LoadJob) -> bool:  # noqa: ARG002
+        """Wait."""
+        return not self.begun
+
+    def begin(self, job: LoadJob) -> None:  # noqa: ARG002
+        """Begin."""
+        self.begun = True
+
+
+def test_a_run_that_has_prepared_waits_for_the_others() -> None:
+    program, others = Gatherer(), [False, True]
+    job = LoadJob(Path("db"), Path(), 60, 1, wanted_run().scheme, gathers=True)
+    cap = cast("Cap", SimpleNamespace(profile=parse_profile("uncapped")))
+    seen = cast("Watched", SimpleNamespace(is_found=lambda: False))
+    policy = Policy("fixed")
+    preparing = one._Preparing(cap, cast("LoadProgram", program), job, policy, lambda: others.pop(0))
+    begun = []
+    for _ in range(3):
+        preparing.look(seen)
+        begun.append(program.begun)
+    assert begun == [False, True, True]
+    assert not others, "it is not asked again"
+    alone = Gatherer()
+    one._Preparing(cap, cast("LoadProgram", alone), job, policy).look(seen)
+    assert not alone.begun, "without others it has no such phase"

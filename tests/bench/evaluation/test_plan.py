@@ -8,11 +8,13 @@ from collections import Counter
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import NoReturn
+from types import SimpleNamespace
+from typing import NoReturn, cast
 
 import pytest
 from adocd_bench.errors import BadArgument
 from adocd_bench.evaluation import raw, runs
+from adocd_bench.evaluation.lanes import Lanes
 from adocd_bench.evaluation.plan import (
     FAILURES,
     FailedRun,
@@ -24,6 +26,7 @@ from adocd_bench.evaluation.plan import (
     planned,
 )
 from adocd_bench.evaluation.runs import carry_out
+from adocd_bench.evaluation.setting import RunSite
 from adocd_bench.programs.native import NativeProgram
 from rich.console import Console
 
@@ -216,3 +219,21 @@ def test_a_run_that_is_made_again_and_fails_has_failed_once_more(tmp_path: Path)
 
 def test_a_block_can_be_a_files_name() -> None:
     assert block_name("cap-50", "trace:/Data/My trace.csv") == "cap-50-trace-data-my-trace.csv"
+
+
+@pytest.mark.parametrize(
+    ("lanes", "gathers", "together"), [(3, True, True), (8, True, True), (2, True, False), (3, False, False)]
+)
+def test_runs_are_measured_together_where_all_go_on_at_once_and_each_can_wait(
+    monkeypatch: pytest.MonkeyPatch, lanes: int, gathers: bool, together: bool
+) -> None:
+    """Where one begins when another ends, waiting for each other could take for ever."""
+    asked = replace(ASKED, profiles=("cap-50",), workloads=("ycsb-a",), repeat=1)
+    left = list(planned(asked))
+    monkeypatch.setattr(runs, "program", lambda *_: SimpleNamespace(gathers=gathers))
+    there = cast("RunSite", SimpleNamespace(lanes=Lanes(lanes)))
+    found = runs._gathering(there, asked, left, runs._Searched())
+    assert (found is not None) is together
+    if found is not None:
+        assert [found.arrive(run.name) for run in left] == [False, False, True]
+    assert runs._gathering(there, asked, left[:1], runs._Searched()) is None, "it has nobody to wait for"

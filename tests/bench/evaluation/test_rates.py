@@ -20,7 +20,7 @@ from adocd_bench.evaluation.circumstances import Circumstances
 from adocd_bench.evaluation.lanes import Lanes
 from adocd_bench.evaluation.loads.generated import GeneratedLoad
 from adocd_bench.evaluation.loads.program import LoadProgram
-from adocd_bench.evaluation.one import OnLook, WantedRun
+from adocd_bench.evaluation.one import MayBegin, OnLook, WantedRun
 from adocd_bench.evaluation.plan import Planned, RunsAsked
 from adocd_bench.evaluation.progress import RunsProgress
 from adocd_bench.evaluation.search import rates
@@ -60,7 +60,13 @@ class Site:
         """Say what RunSite.circumstances says."""
         return Circumstances(scale, profile.write_bytes_per_s, profile.write_bytes_per_s)
 
-    def run(self, wanted: WantedRun, load: LoadProgram, on_look: OnLook) -> raw.RawRun:  # noqa: ARG002
+    def run(
+        self,
+        wanted: WantedRun,
+        load: LoadProgram,
+        on_look: OnLook,  # noqa: ARG002
+        may_begin: MayBegin | None = None,  # noqa: ARG002
+    ) -> raw.RawRun:
         """Make up a run, as RunSite.run makes one."""
         assert isinstance(load, GeneratedLoad)
         assert not load.drained or wanted.workload.offered_per_s == pytest.approx(950)

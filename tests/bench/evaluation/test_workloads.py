@@ -149,6 +149,31 @@ def test_ycsb_reads_each_record_once_before_it_is_measured_as_part_of_the_prepar
         assert not load.is_preparing(job)
 
 
+def test_where_it_gathers_it_waits_for_the_others_after_all_preparation(tmp_path: Path) -> None:
+    alone = LoadJob(tmp_path / "db", tmp_path, 60, 7, SCHEMES["default"].used(Circumstances()))
+    job, load = replace(alone, gathers=True), made("ycsb-b", 16)
+    assert [phase.name for phase in load.spec(job).phases] == [
+        "load", "settle", "read-once", "gather", "measured", "drain",
+    ]  # fmt: skip
+    assert "gather" not in {phase.name for phase in load.spec(alone).phases}
+    gather = load.spec(job).phases[3]
+    assert isinstance(gather, Drain)
+    assert gather.until is not None
+    output = tmp_path / f"{load.name}.out"
+    output.write_text("phase load\nphase settle\nphase read-once\n")
+    assert not load.is_gathered(job)
+    output.write_text("phase load\nphase settle\nphase read-once\nphase gather\n")
+    assert load.is_gathered(job)
+    assert load.is_preparing(job)
+    assert not gather.until.exists()
+    load.begin(job)
+    assert gather.until.exists()
+    assert not load.is_gathered(job)
+    assert load.is_preparing(job), "until its next phase has begun"
+    assert load.gathers
+    assert not made("sine").gathers, "it loads nothing"
+
+
 def test_a_program_is_settled_from_when_its_clients_have_stopped_until_it_is_told(tmp_path: Path) -> None:
     job = LoadJob(tmp_path / "db", tmp_path, 60, 7, SCHEMES["default"].used(Circumstances()))
     load = made("burst", 4)

@@ -111,6 +111,18 @@ class DbBenchLoad:
         """Wait for compactions, without a limit; by then the results are written, for db_bench flushes its output."""
         return True
 
+    @property
+    def gathers(self) -> bool:
+        """Return False: its benchmarks run one right after the other."""
+        return False
+
+    def is_gathered(self, job: LoadJob) -> bool:  # noqa: ARG002
+        """Return False: it never waits."""
+        return False
+
+    def begin(self, job: LoadJob) -> None:
+        """Do nothing: it begins by itself."""
+
     def is_to_read(self, job: LoadJob) -> bool:  # noqa: ARG002
         """Return False: nothing is read afterwards."""
         return False

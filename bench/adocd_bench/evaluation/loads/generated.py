@@ -19,8 +19,8 @@ from adocd_bench.run.settle import SETTLED_WITHIN_S
 _BESIDE_S = 900.0
 #: The bench ends the drain; a program that gave up first would close its database under the bench.
 _DRAIN_S = SETTLED_WITHIN_S + 60.0
-_LOAD, _SETTLE, _READ, _DRAIN = "load", "settle", "read-once", "drain"
-_PREPARING = {_LOAD, _SETTLE, _READ}
+_LOAD, _SETTLE, _READ, _GATHER, _DRAIN = "load", "settle", "read-once", "gather", "drain"
+_PREPARING = {_LOAD, _SETTLE, _READ, _GATHER}
 #: Reads of what a phase has left behind: the thesis's number (Warlo 2018, figure 4.2), or so long.
 READS, READS_S = 100_000, 30.0
 
@@ -74,8 +74,8 @@ class GeneratedLoad:
         return None if self.offered_per_s is None else round(self.offered_per_s * self.seconds) * self._record_bytes
 
     def at_most_s(self, job: LoadJob) -> float:
-        """Allow for the load, what arrivals overrun, and the drain."""
-        return 2 * job.seconds + _BESIDE_S + _DRAIN_S
+        """Allow for the load, the others' load, what arrivals overrun, and the drain."""
+        return 2 * job.seconds + _BESIDE_S * (2 if job.gathers else 1) + _DRAIN_S
 
     def command(self, job: LoadJob) -> list[str]:
         """Write its specification into the room, and build the command line that starts it under the agent."""
@@ -95,6 +95,19 @@ class GeneratedLoad:
     def ends_by_itself(self) -> bool:
         """Wait to be released."""
         return False
+
+    @property
+    def gathers(self) -> bool:
+        """Only what loads records takes so long that others may have to wait for it."""
+        return self.loaded
+
+    def is_gathered(self, job: LoadJob) -> bool:
+        """Return whether it is in the phase that waits for the others."""
+        return self.loaded and self._phase(job) == _GATHER and not _begun(job).exists()
+
+    def begin(self, job: LoadJob) -> None:
+        """Make the file that it waits for."""
+        _begun(job).touch()
 
     def is_to_read(self, job: LoadJob) -> bool:
         """Return whether it is in the phase of the reads, which have not been admitted."""
@@ -164,6 +177,8 @@ class GeneratedLoad:
             phases += [load(self.work.keys.records), Drain(_SETTLE, _DRAIN_S)]
         if self.cached:
             phases.append(_read_once(self.work.keys.records))
+        if self.loaded and job.gathers:
+            phases.append(Drain(_GATHER, _BESIDE_S, _begun(job)))
         if self.warm_up is not None:
             phases.append(self.warm_up)
         phases.append(replace(self.work, measured=True))
@@ -188,6 +203,10 @@ def _span_s(phases: Sequence[PhaseResult]) -> tuple[float, float] | None:
     if not phases:
         return None
     return phases[0].begin_monotonic_s, phases[-1].begin_monotonic_s + phases[-1].seconds
+
+
+def _begun(job: LoadJob) -> Path:
+    return job.room / "begun"
 
 
 def _admitted(job: LoadJob) -> Path:

@@ -19,6 +19,7 @@ class LoadJob:
         seconds: how long the measured phase is to be.
         seed: of the random keys, so that all schemes of a repetition write the same ones.
         scheme: the options and the limiter that the database is opened with.
+        gathers: whether a program that loads records waits after that until others have, too.
 
     """
 
@@ -27,6 +28,7 @@ class LoadJob:
     seconds: int
     seed: int
     scheme: SchemeUsed
+    gathers: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +90,16 @@ class LoadProgram(Protocol):
 
     def is_preparing(self, job: LoadJob) -> bool:
         """Return whether it is in unmeasured work such as loading, in which the device need not be capped."""
+
+    @property
+    def gathers(self) -> bool:
+        """Say whether it can wait between its preparation and its measured phase."""
+
+    def is_gathered(self, job: LoadJob) -> bool:
+        """Return whether it has prepared and waits for others."""
+
+    def begin(self, job: LoadJob) -> None:
+        """Let its measured phase begin."""
 
     def is_to_read(self, job: LoadJob) -> bool:
         """Return whether its clients wait to read what the measured phase has left, with compaction off."""
