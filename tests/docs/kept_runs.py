@@ -102,10 +102,10 @@ def longest_stop_s(directory: str, scheme: str) -> float:
     )
 
 
-def unwritten_s(directory: str, scheme: str) -> list[int]:
+def unwritten_s(directory: str, scheme: str, pairs: int = 5) -> list[int]:
     """In how many seconds of each run's phase nothing was written, by repetition."""
     kept = sorted((run for run in raw_runs(directory) if run.scheme.name == scheme), key=lambda run: run.repetition)
-    assert [run.repetition for run in kept] == [1, 2, 3, 4, 5]
+    assert [run.repetition for run in kept] == [*range(1, pairs + 1)]
     return [sum(second.writes == 0 for second in run.seconds if second.at_s < run.workload.seconds) for run in kept]
 
 

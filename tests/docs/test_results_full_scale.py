@@ -22,6 +22,7 @@ from tests.docs.kept_runs import (
     raw_runs,
     summarised,
     to_default,
+    unwritten_s,
 )
 
 pytestmark = needs_results
@@ -85,12 +86,8 @@ def ratios(scheme: str, measure: str) -> str:
 def test_a_row(row: str) -> None:
     assert {(run.scale, run.profile) for run in raw_runs(FULL)} == {(1, "cap-210")}
     assert all(run.settled is not None for run in raw_runs(FULL))
-    still = [
-        float(sum(second.writes == 0 for second in run.seconds if second.at_s < run.workload.seconds))
-        for run in sorted(raw_runs(FULL), key=lambda run: run.repetition)
-        if run.scheme.name == ROWS[row]
-    ]
-    assert f"{row} {ratios(ROWS[row], PAID)} | {ratios(ROWS[row], RAN)} | {listed(still, '.0f')} |\n" in PAGE
+    still = listed(list(map(float, unwritten_s(FULL, ROWS[row], pairs=3))), ".0f")
+    assert f"{row} {ratios(ROWS[row], PAID)} | {ratios(ROWS[row], RAN)} | {still} |\n" in PAGE
 
 
 def test_what_the_pairs_show() -> None:
@@ -105,6 +102,8 @@ def test_what_the_pairs_show() -> None:
     assert f"The longest stop took {stops[0]:.1f} s under `tide`, {stops[1]:.1f} s under the defaults" in WORDS
     drains = [of(scheme, drain_s, ".0f") for scheme in ("tide", "default")]
     assert f"It took {drains[0]} s to merge what was left, under the defaults {drains[1]} s" in WORDS
+    longer = to_default(raw_runs(FULL), "tide", drain_s)
+    assert f"memory, and a drain {min(longer):.0f} to {max(longer):.0f} times as long |" in PAGE
     memory = to_default(raw_runs(FULL), "tide", measured("peak_memory_bytes"))
     assert f"the database took {min(memory):.1f} to {max(memory):.1f} times the defaults' memory" in WORDS
     assert (

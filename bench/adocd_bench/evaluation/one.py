@@ -62,12 +62,9 @@ def run(
     machine: raw.Machine,
     devices: OwnDevices,
     on_look: OnLook = lambda _: None,
-    may_begin: MayBegin | None = None,
+    may_begin: MayBegin = lambda: True,
 ) -> raw.RawRun:
-    """Run it in a new directory on the cap's device, which is gone afterwards. Raises BenchError.
-
-    With `may_begin` it waits after its preparation until that returns True.
-    """
+    """Run it in a new directory on the cap's device, which is gone afterwards. Raises BenchError."""
     database = cap.directory / "database"
     shutil.rmtree(database, ignore_errors=True)
     if not cap.dedicated:
@@ -80,8 +77,7 @@ def run(
     group_before, own_before = cap.written_bytes(), devices.written_bytes()
     try:
         with run_directory() as room:
-            seconds, gathers = round(wanted.workload.seconds), may_begin is not None
-            job = LoadJob(database, room, seconds, wanted.seed, wanted.scheme, gathers)
+            job = LoadJob(database, room, round(wanted.workload.seconds), wanted.seed, wanted.scheme)
             started = AgentProgram(
                 program.name, program.command(job), database, program.at_most_s(job), program.environment()
             )
@@ -151,9 +147,7 @@ class _Preparing:
     options that it took for that.
     """
 
-    def __init__(
-        self, cap: Cap, program: LoadProgram, job: LoadJob, policy: Policy, may_begin: MayBegin | None = None
-    ) -> None:
+    def __init__(self, cap: Cap, program: LoadProgram, job: LoadJob, policy: Policy, may_begin: MayBegin) -> None:
         self._cap, self._program, self._job, self._wanted = cap, program, job, policy
         self._may_begin = may_begin
         is_preparing = program.is_preparing(job)
@@ -167,8 +161,8 @@ class _Preparing:
             cap.lift()
 
     def look(self, seen: Watched) -> None:
-        """Impose the cap, and set the policy, as soon as the measured phase begins, and let it begin."""
-        if self._may_begin is not None and self._program.is_gathered(self._job) and self._may_begin():
+        """Let the measured phase begin when it may; as soon as it has begun, impose the cap and set the policy."""
+        if self._program.is_gathered(self._job) and self._may_begin():
             self._program.begin(self._job)
         if not (self._lifted or self._in_force != self._wanted) or self._program.is_preparing(self._job):
             return

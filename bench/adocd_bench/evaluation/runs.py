@@ -182,8 +182,7 @@ def _make(
             except BenchError as error:
                 return run, str(error)
             finally:
-                if gathering is not None:
-                    gathering.arrive(run.name)
+                gathering.arrive(run.name)
         return run, None
 
     failed: dict[str, str] = {}
@@ -197,20 +196,19 @@ def _make(
     return failed
 
 
-def _gathering(there: RunSite, asked: RunsAsked, left: list[Planned], found: _Searched) -> Gathering | None:
-    """Return what has all of these runs begin together; None where they do not all go on at once, or load nothing."""
+def _gathering(there: RunSite, asked: RunsAsked, left: list[Planned], found: _Searched) -> Gathering:
+    """Have all of these runs begin together; none waits where they do not all go on at once, or one cannot wait."""
     loads = [program(asked, run.workload, found.per_s.get(run.block)) for run in left]
-    if 1 < len(left) <= there.lanes.count and all(load.gathers for load in loads):
-        return Gathering(run.name for run in left)
-    return None
+    together = len(left) <= there.lanes.count and all(load.gathers for load in loads)
+    return Gathering(run.name for run in left if together)
 
 
 def _one(
-    there: RunSite, asked: RunsAsked, run: Planned, found: _Searched, line: RunLine, gathering: Gathering | None
+    there: RunSite, asked: RunsAsked, run: Planned, found: _Searched, line: RunLine, gathering: Gathering
 ) -> raw.RawRun:
     load = program(asked, run.workload, found.per_s.get(run.block))
-    may_begin = None if gathering is None else partial(gathering.arrive, run.name)
-    return there.run(wanted(asked, run, _used(there, asked, run, found), load), load, line.look, may_begin)
+    of_run = wanted(asked, run, _used(there, asked, run, found), load)
+    return there.run(of_run, load, line.look, partial(gathering.arrive, run.name))
 
 
 def _refuse_other_caps(folder: Folder, asked: RunsAsked) -> None:

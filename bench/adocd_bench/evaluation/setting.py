@@ -74,7 +74,7 @@ class RunSite:
         wanted: one.WantedRun,
         load: LoadProgram,
         on_look: one.OnLook = lambda _: None,
-        may_begin: one.MayBegin | None = None,
+        may_begin: one.MayBegin = lambda: True,
     ) -> raw.RawRun:
         """Make one run under its profile's cap; raises BenchError, and KeyboardInterrupt if all lanes are to end."""
 

@@ -149,7 +149,7 @@ class Gatherer:
 
 def test_a_run_that_has_prepared_waits_for_the_others() -> None:
     program, others = Gatherer(), [False, True]
-    job = LoadJob(Path("db"), Path(), 60, 1, wanted_run().scheme, gathers=True)
+    job = LoadJob(Path("db"), Path(), 60, 1, wanted_run().scheme)
     cap = cast("Cap", SimpleNamespace(profile=parse_profile("uncapped")))
     seen = cast("Watched", SimpleNamespace(is_found=lambda: False))
     policy = Policy("fixed")
@@ -160,6 +160,3 @@ def test_a_run_that_has_prepared_waits_for_the_others() -> None:
         begun.append(program.begun)
     assert begun == [False, True, True]
     assert not others, "it is not asked again"
-    alone = Gatherer()
-    one._Preparing(cap, cast("LoadProgram", alone), job, policy).look(seen)
-    assert not alone.begun, "without others it has no such phase"

@@ -233,7 +233,6 @@ def test_runs_are_measured_together_where_all_go_on_at_once_and_each_can_wait(
     monkeypatch.setattr(runs, "program", lambda *_: SimpleNamespace(gathers=gathers))
     there = cast("RunSite", SimpleNamespace(lanes=Lanes(lanes)))
     found = runs._gathering(there, asked, left, runs._Searched())
-    assert (found is not None) is together
-    if found is not None:
-        assert [found.arrive(run.name) for run in left] == [False, False, True]
-    assert runs._gathering(there, asked, left[:1], runs._Searched()) is None, "it has nobody to wait for"
+    assert [found.arrive(run.name) for run in left] == ([False, False, True] if together else [True, True, True])
+    alone = runs._gathering(there, asked, left[:1], runs._Searched())
+    assert alone.arrive(left[0].name), "it has nobody to wait for"

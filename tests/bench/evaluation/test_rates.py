@@ -65,7 +65,7 @@ class Site:
         wanted: WantedRun,
         load: LoadProgram,
         on_look: OnLook,  # noqa: ARG002
-        may_begin: MayBegin | None = None,  # noqa: ARG002
+        may_begin: MayBegin = lambda: True,  # noqa: ARG002
     ) -> raw.RawRun:
         """Make up a run, as RunSite.run makes one."""
         assert isinstance(load, GeneratedLoad)

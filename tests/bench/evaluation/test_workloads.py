@@ -116,7 +116,7 @@ def test_ycsb_is_a_closed_loop_and_open_with_a_rate() -> None:
 def test_a_database_is_loaded_settles_is_measured_and_drained(tmp_path: Path) -> None:
     scheme = SCHEMES["auto-tuned"].used(Circumstances(4, 50_000_000))
     spec = made("burst", 4).spec(LoadJob(tmp_path / "db", tmp_path, 60, 7, scheme))
-    assert [phase.name for phase in spec.phases] == ["load", "settle", "measured", "drain"]
+    assert [phase.name for phase in spec.phases] == ["load", "settle", "gather", "measured", "drain"]
     assert (spec.rate_limiter_bytes_per_s, spec.auto_tuned, spec.seed) == (50_000_000, True, 7)
     assert spec.options["write_buffer_size"] == str(16 << 20)
 
@@ -137,7 +137,7 @@ def test_a_program_that_loads_says_when_it_is_done_and_one_that_does_not_is_meas
 def test_ycsb_reads_each_record_once_before_it_is_measured_as_part_of_the_preparation(tmp_path: Path) -> None:
     job = LoadJob(tmp_path / "db", tmp_path, 60, 7, SCHEMES["default"].used(Circumstances()))
     for load in (made("ycsb-b", 16), made("ycsb-b", 16, rate_per_s=10.0)):
-        _, _, reading, measured, _ = load.spec(job).phases
+        _, _, reading, _, measured, _ = load.spec(job).phases
         assert isinstance(reading, Work)
         assert (reading.arrivals, reading.operations) == (ClosedArrivals(count=RECORDS // 16), Mix(read=1.0))
         assert reading.keys == KeyChoice("sequential", RECORDS // 16)
@@ -149,13 +149,12 @@ def test_ycsb_reads_each_record_once_before_it_is_measured_as_part_of_the_prepar
         assert not load.is_preparing(job)
 
 
-def test_where_it_gathers_it_waits_for_the_others_after_all_preparation(tmp_path: Path) -> None:
-    alone = LoadJob(tmp_path / "db", tmp_path, 60, 7, SCHEMES["default"].used(Circumstances()))
-    job, load = replace(alone, gathers=True), made("ycsb-b", 16)
+def test_after_all_preparation_it_waits_until_it_is_told_to_begin(tmp_path: Path) -> None:
+    job = LoadJob(tmp_path / "db", tmp_path, 60, 7, SCHEMES["default"].used(Circumstances()))
+    load = made("ycsb-b", 16)
     assert [phase.name for phase in load.spec(job).phases] == [
         "load", "settle", "read-once", "gather", "measured", "drain",
     ]  # fmt: skip
-    assert "gather" not in {phase.name for phase in load.spec(alone).phases}
     gather = load.spec(job).phases[3]
     assert isinstance(gather, Drain)
     assert gather.until is not None
@@ -292,8 +291,8 @@ def test_phases_of_a_search_are_not_drained(tmp_path: Path) -> None:
     job = LoadJob(tmp_path / "db", tmp_path, 60, 7, SCHEMES["default"].used(Circumstances()))
     running = two_phase.running_phase(made("two-phase", rate_per_s=100.0))
     for load, phases in (
-        (running, ["load", "settle", "measured"]),
-        (two_phase.testing_phase(running, 120), ["load", "settle", "warm-up", "measured"]),
+        (running, ["load", "settle", "gather", "measured"]),
+        (two_phase.testing_phase(running, 120), ["load", "settle", "gather", "warm-up", "measured"]),
     ):
         assert [phase.name for phase in load.spec(job).phases] == phases
         (tmp_path / f"{load.name}.out").write_text("".join(f"phase {name}\n" for name in phases))

@@ -75,7 +75,7 @@ class GeneratedLoad:
 
     def at_most_s(self, job: LoadJob) -> float:
         """Allow for the load, the others' load, what arrivals overrun, and the drain."""
-        return 2 * job.seconds + _BESIDE_S * (2 if job.gathers else 1) + _DRAIN_S
+        return 2 * job.seconds + 2 * _BESIDE_S + _DRAIN_S
 
     def command(self, job: LoadJob) -> list[str]:
         """Write its specification into the room, and build the command line that starts it under the agent."""
@@ -103,7 +103,7 @@ class GeneratedLoad:
 
     def is_gathered(self, job: LoadJob) -> bool:
         """Return whether it is in the phase that waits for the others."""
-        return self.loaded and self._phase(job) == _GATHER and not _begun(job).exists()
+        return self.gathers and self._phase(job) == _GATHER and not _begun(job).exists()
 
     def begin(self, job: LoadJob) -> None:
         """Make the file that it waits for."""
@@ -177,7 +177,7 @@ class GeneratedLoad:
             phases += [load(self.work.keys.records), Drain(_SETTLE, _DRAIN_S)]
         if self.cached:
             phases.append(_read_once(self.work.keys.records))
-        if self.loaded and job.gathers:
+        if self.gathers:
             phases.append(Drain(_GATHER, _BESIDE_S, _begun(job)))
         if self.warm_up is not None:
             phases.append(self.warm_up)

@@ -19,7 +19,6 @@ class LoadJob:
         seconds: how long the measured phase is to be.
         seed: of the random keys, so that all schemes of a repetition write the same ones.
         scheme: the options and the limiter that the database is opened with.
-        gathers: whether a program that loads records waits after that until others have, too.
 
     """
 
@@ -28,7 +27,6 @@ class LoadJob:
     seconds: int
     seed: int
     scheme: SchemeUsed
-    gathers: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +91,10 @@ class LoadProgram(Protocol):
 
     @property
     def gathers(self) -> bool:
-        """Say whether it can wait between its preparation and its measured phase."""
+        """Say whether it waits between its preparation and its measured phase until it is told to begin."""
 
     def is_gathered(self, job: LoadJob) -> bool:
-        """Return whether it has prepared and waits for others."""
+        """Return whether it has prepared and waits."""
 
     def begin(self, job: LoadJob) -> None:
         """Let its measured phase begin."""
