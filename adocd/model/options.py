@@ -91,6 +91,8 @@ _OPTIONS = (
     _family("hard_pending_compaction_bytes_limit", "bytes", zero="off"),
     _family("target_file_size_base", "bytes", MIB, 4096 * MIB),
     _family("max_bytes_for_level_base", "bytes", MIB, NO_LEVEL_IS_FULL_BYTES),
+    # Below 1, a level's target is smaller than that of the level above, which RocksDB asserts not to be so: with
+    # Debian's librocksdb 7.8.3, which has its assertions compiled in, the program ends (version_set.cc, SetFinalized).
     OptionFacts("max_bytes_for_level_multiplier", "column_family", "double", "times", 1, 1000),
     _family(
         "max_compaction_bytes",

@@ -87,6 +87,7 @@ def test_a_number_that_does_not_parse_to_itself(client: AgentClient, db: str, va
         ("level0_slowdown_writes_trigger", "-1"),
         ("max_write_buffer_number", "1"),
         ("max_bytes_for_level_base", "0"),
+        ("max_bytes_for_level_multiplier", "0.999999"),
     ],
 )
 def test_what_would_hold_writes_for_good_so_that_no_restore_could_undo_it(

@@ -112,6 +112,23 @@ def test_a_condition_waits(host: Host, client: AgentClient, db: str) -> None:
     restored(client, db)  # waits for some seconds: conditions are checked at least once a second
 
 
+def test_a_database_option_waits_for_a_column_family(host: Host, client: AgentClient, db: str) -> None:
+    """As the width of merges does for a level 0 that has to be merged."""
+    wide, narrow = database(max_subcompactions="4"), database(max_subcompactions="1")
+    epoch, plan = client.acquire(db), [back(narrow, when=MEMTABLE_EMPTY)]
+    if not client.info()["capabilities"]["database_options"]:
+        client.change(db, epoch, [wide], plan).refused(422, "unsupported")
+        return
+    client.change(db, epoch, [wide], plan).ok()
+    host.write(1000)
+    client.delete_lease(db, holder="tester", epoch=epoch).ok(202)
+    eventually(lambda: client.snapshot(db)["restore"]["state"] == "waiting", what="the wait")
+    assert client.fresh_snapshot(db)["options"]["database"]["max_subcompactions"] == "4"
+    host.flush()
+    eventually(lambda: client.snapshot(db)["restore"]["state"] == "done", what="the restore")
+    assert client.fresh_snapshot(db)["options"]["database"]["max_subcompactions"] == "1"
+
+
 @pytest.mark.parametrize(
     "when",
     [

@@ -13,6 +13,7 @@ from adocd_agent.catalogue import (
     DOUBLE,
     INT,
     INTS,
+    MULTIPLIER,
     ROCKSDICT,
     SIZE,
     UINT8,
@@ -78,7 +79,7 @@ def another(kind: OptionKind, value: str) -> str:
     """Return a value of the same kind that is a little different."""
     if kind is BOOL:
         return "false" if value == "true" else "true"
-    if kind is DOUBLE:
+    if kind in (DOUBLE, MULTIPLIER):
         return f"{float(value) + 0.5:.6f}"
     return str(int(value) + 1)
 
@@ -120,6 +121,7 @@ def test_database_options_that_are_shown_are_rocksdbs(engine: tuple[Any, Options
         (UINT8, ["255"], ["256", "-1"]),
         (BOOL, ["true", "false"], ["True", "1", "truex", ""]),
         (DOUBLE, ["0.250000", "10.000000"], ["10", "10.0", "nan", "inf", "1e1", ".500000", "-1.000000"]),
+        (MULTIPLIER, ["1.000000", "10.000000"], ["0.999999", "0.000000", "10", "nan"]),
         (INTS, ["1", "1:1:2"], ["", ":", "1:", "1:x", "1::1"]),
     ],
 )

@@ -5,7 +5,7 @@ between calls. A change that must wait, such as lowering a stop trigger below th
 left out and explained in `held`; a later plan makes it.
 """
 
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from adocd.daemon.change.guards.compaction import SWITCH
@@ -39,8 +39,9 @@ _RESTORED_ZEROS = {
 TRIGGER = "level0_file_num_compaction_trigger"
 SLOWDOWN, STOP = "level0_slowdown_writes_trigger", "level0_stop_writes_trigger"
 BASE = "max_bytes_for_level_base"
+SUBCOMPACTIONS = of_database("max_subcompactions")
 #: Options that make later compactions wider. RocksDB reads them when it picks a compaction, and not again.
-_WIDTHS = (of_database("max_subcompactions"), of_database("max_background_jobs"))
+_WIDTHS = (SUBCOMPACTIONS, of_database("max_background_jobs"))
 SOFT, HARD = "soft_pending_compaction_bytes_limit", "hard_pending_compaction_bytes_limit"
 #: A rising rate within 1/100 of the original goes there at once: steps of 0.8 and 1.25 miss it by a byte or so.
 _NEAR_SHARE = 100
@@ -128,6 +129,7 @@ def way_back(baseline: Values, ours: Set[OptionName], current: Values, sent: Val
     that compaction can work off the backlog.
 
     Pools and rate limiter come first: they return at once and may be what ends a stall, in which the other calls wait.
+    The width of merges comes after the base levels: until then level 0 is merged as wide as it was filled for.
     """
     back = {option: restorable(option, baseline[option]) for option in ours if option in baseline}
     later: list[RestoreStep] = []
@@ -135,6 +137,7 @@ def way_back(baseline: Values, ours: Set[OptionName], current: Values, sent: Val
     for family in sorted({option.name or "" for option in back if option.scope == "column_family"}):
         later += _postpone(family, back, baseline, (current, sent))
         last += _postpone_memtables(family, back, baseline, (current, sent))
+    later += _postpone_width(back, baseline, (current, sent), later)
     at_once = sorted(_calls(back), key=lambda change: change.scope not in ("thread_pool", "rate_limiter"))
     return tuple(RestoreStep(change) for change in at_once) + tuple(later + last)
 
@@ -309,6 +312,24 @@ def _postpone(
             later.append(_when(family, _L0_FILES, few, TRIGGER, back[trigger]))
             back[trigger] = str(few)
     return later
+
+
+def _postpone_width(
+    back: dict[OptionName, str], baseline: Values, reached: tuple[Values, Values], later: Sequence[RestoreStep]
+) -> list[RestoreStep]:
+    """Keep merges out of level 0 wide until the last raised base level comes back.
+
+    RocksDB decides about a merge's width when it picks it, and one thread needs twice as long and more for a flood's
+    level 0, in which the owner's limits delay writes.
+    """
+    bases = [step.when for step in later if any(option.option == BASE for option in step.change.sets())]
+    if not bases or not _may_exceed(SUBCOMPACTIONS, back, baseline, reached):
+        return []
+    options = {SUBCOMPACTIONS.option: back[SUBCOMPACTIONS]}
+    if BYTES_PER_SYNC in back:  # see plan: each change of the database would switch it on
+        options[BYTES_PER_SYNC.option] = back[BYTES_PER_SYNC]
+    _raise(SUBCOMPACTIONS, back, baseline, reached, None)
+    return [RestoreStep(DatabaseChange(options), bases[-1])]
 
 
 def _postpone_memtables(

@@ -32,6 +32,8 @@ const std::map<std::string, Range> kRanges{
     {"max_write_buffer_number", {2, kNoLimit}},
     // It asserts that no level's target is 0 (VersionStorageInfo::CalculateBaseBytes).
     {"max_bytes_for_level_base", {1, kNoLimit}},
+    // It asserts that no level's target is smaller than that of the level above (VersionStorageInfo::SetFinalized).
+    {"max_bytes_for_level_multiplier", {1, kNoLimit}},
 };
 
 bool IsWholeNumber(const std::string& text) {

@@ -442,7 +442,8 @@ void TestOptionValues() {
   EXPECT(family("write_buffer_size", "-5") == "bad_value" && family("write_buffer_size", "") == "bad_value");
   EXPECT(family("write_buffer_size", "007") == "bad_value" && family("num_levels", "5") == "not_live");
   EXPECT(family("nope", "1") == "no_such_option" && family("max_background_jobs", "2") == "no_such_option");
-  EXPECT(family("max_bytes_for_level_multiplier", "8.000000") == "");
+  EXPECT(family("max_bytes_for_level_multiplier", "8.000000") == "" && family("max_bytes_for_level_multiplier", "1.000000") == "");
+  EXPECT(family("max_bytes_for_level_multiplier", "0.999999") == "bad_value");
   for (const char* trigger : {"level0_stop_writes_trigger", "level0_slowdown_writes_trigger"}) {
     EXPECT(family(trigger, "0") == "bad_value" && family(trigger, "-1") == "bad_value" && family(trigger, "1") == "");
   }

@@ -45,6 +45,8 @@ UINT32 = OptionKind(_WHOLE, 0, 2**32 - 1)
 UINT8 = OptionKind(_WHOLE, 0, 2**8 - 1)
 BOOL = one_of("true", "false")
 DOUBLE = OptionKind(_FRACTION)
+# RocksDB asserts that no level's target is smaller than that of the level above (VersionStorageInfo::SetFinalized).
+MULTIPLIER = OptionKind(re.compile(r"[1-9][0-9]{0,14}\.[0-9]{6}", re.ASCII))
 INTS = OptionKind(re.compile(r"[1-9][0-9]{0,8}(:[1-9][0-9]{0,8}){0,100}", re.ASCII))
 
 
@@ -100,7 +102,7 @@ _FAMILY_9_8: dict[str, OptionKind] = {
     "level0_slowdown_writes_trigger": FILES,
     "level0_stop_writes_trigger": FILES,
     "max_bytes_for_level_base": LEVEL_BASE,
-    "max_bytes_for_level_multiplier": DOUBLE,
+    "max_bytes_for_level_multiplier": MULTIPLIER,
     "max_bytes_for_level_multiplier_additional": INTS,
     "max_compaction_bytes": SIZE,
     "max_sequential_skip_in_iterations": SIZE,

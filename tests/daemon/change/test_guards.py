@@ -114,6 +114,11 @@ def test_within_bounds(good: Values) -> None:
         ),
         (
             of_family("default", "max_bytes_for_level_multiplier"),
+            "0.999999",
+            "max_bytes_for_level_multiplier (default) must be 1 to 1000 times, not 0.999999",
+        ),
+        (
+            of_family("default", "max_bytes_for_level_multiplier"),
             "ten",
             "max_bytes_for_level_multiplier (default) takes a number, not 'ten'",
         ),

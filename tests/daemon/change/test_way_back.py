@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from adocd.daemon.change import planner
-from adocd.model.change import Below, ColumnFamilyChange, RestoreStep
+from adocd.model.change import Below, ColumnFamilyChange, DatabaseChange, RestoreStep
 from adocd.model.knob import MIB
-from adocd.model.options import OPTIONS
-from adocd.model.values import OptionName, flat
+from adocd.model.options import BYTES_PER_SYNC_OFF, OPTIONS
+from adocd.model.values import OptionName, flat, of_database
 from tests.builders import GIB
 from tests.daemon.change.planned import AWAY, BATCH, JOBS, OFF, ON, plan, waits
 from tests.daemon.change.rocksdb_model import (
@@ -27,6 +27,8 @@ from tests.daemon.change.rocksdb_model import (
     family,
     opened,
 )
+
+SUBCOMPACTIONS, BYTES_PER_SYNC = of_database("max_subcompactions"), of_database("bytes_per_sync")
 
 
 def test_the_way_back_from_no_compaction_is_staged_whatever_there_is_now() -> None:
@@ -123,6 +125,25 @@ def test_a_raised_trigger_comes_back_with_the_base_level_once_few_files_are_left
     low = plan(family({base: 16 * GIB, TRIGGER: 6}))
     assert low.restore[0] == RestoreStep(ColumnFamilyChange("default", {TRIGGER: "4"}))
     assert low.restore[1] == waits(base, str(256 * MIB), L0_FILES, below=20)
+
+
+def test_merges_stay_wide_until_the_base_level_comes_back() -> None:
+    """One thread needs twice as long and more for a flood's level 0; and a database-wide change carries its pair."""
+    base = "max_bytes_for_level_base"
+    owners = defaults() | {BYTES_PER_SYNC: "0"}
+    raised = family({base: 16 * GIB}) | {SUBCOMPACTIONS: "4", of_database("max_background_jobs"): "12"}
+    off = str(BYTES_PER_SYNC_OFF)
+    assert plan(raised, RocksDB(owners), owners).restore == (
+        RestoreStep(DatabaseChange({"bytes_per_sync": off, "max_background_jobs": "2"})),
+        waits(base, str(256 * MIB), L0_FILES, below=20),
+        RestoreStep(DatabaseChange({"bytes_per_sync": off, "max_subcompactions": "1"}), Below("default", L0_FILES, 20)),
+    )
+    # Narrower than the owner's is no help to anybody, and without a base level there is nothing to wait for.
+    narrow = {SUBCOMPACTIONS: "1"}
+    wide = defaults() | {SUBCOMPACTIONS: "4"}
+    for changed, host in ((family({base: 16 * GIB}) | narrow, wide), ({SUBCOMPACTIONS: "4"}, defaults())):
+        back = plan(changed, RocksDB(host), host).restore
+        assert [step.when for step in back if SUBCOMPACTIONS in step.change.sets()] == [None]
 
 
 def test_where_the_slowdown_is_off_the_base_level_waits_for_few_files() -> None:

@@ -76,8 +76,8 @@ final class LiveOptions {
             "strict_max_successive_merges", "target_file_size_is_upper_bound");
         family(OptionKind.DOUBLE,
             "blob_garbage_collection_age_cutoff", "blob_garbage_collection_force_threshold",
-            "experimental_mempurge_threshold", "max_bytes_for_level_multiplier", "memtable_prefix_bloom_size_ratio",
-            "read_triggered_compaction_threshold");
+            "experimental_mempurge_threshold", "memtable_prefix_bloom_size_ratio", "read_triggered_compaction_threshold");
+        family(OptionKind.MULTIPLIER, "max_bytes_for_level_multiplier");
         family(OptionKind.INTS, "max_bytes_for_level_multiplier_additional");
         family(COMPRESSION, "blob_compression_type", "bottommost_compression", "compression");
         family(TEMPERATURE, "default_write_temperature", "last_level_temperature");

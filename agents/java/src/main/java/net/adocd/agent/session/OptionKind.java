@@ -40,6 +40,8 @@ public record OptionKind(Pattern pattern, BigInteger low, BigInteger high) {
     public static final OptionKind BOOL = oneOf("true", "false");
     /** double, with six decimals. */
     public static final OptionKind DOUBLE = matching("(0|[1-9][0-9]{0,14})\\.[0-9]{6}");
+    /** RocksDB asserts that no level's target is smaller than that of the level above (VersionStorageInfo::SetFinalized). */
+    public static final OptionKind MULTIPLIER = matching("[1-9][0-9]{0,14}\\.[0-9]{6}");
     /** Positive numbers with colons between them. */
     public static final OptionKind INTS = matching("[1-9][0-9]{0,8}(:[1-9][0-9]{0,8}){0,100}");
     /** A time of day range in UTC, or nothing. */

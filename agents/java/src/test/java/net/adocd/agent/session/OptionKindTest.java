@@ -32,6 +32,8 @@ class OptionKindTest {
         assertTrue(OptionKind.DOUBLE.accepts("10.000000"));
         assertFalse(OptionKind.DOUBLE.accepts("10"));
         assertFalse(OptionKind.DOUBLE.accepts("nan"));
+        assertTrue(OptionKind.MULTIPLIER.accepts("1.000000"));
+        assertFalse(OptionKind.MULTIPLIER.accepts("0.999999"));
     }
 
     @Test
