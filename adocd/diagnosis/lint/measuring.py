@@ -19,7 +19,7 @@ _MANY_FAMILIES = 30
 
 @rule(Severity.DANGER, "MyRocks 10.11, RocksDB 6.29.5 (measured): SIGFPE in the rate limiter")
 def rocksdb_is_too_old(facts: Facts) -> Iterator[Hit]:
-    """Find that RocksDB is older than 7.0: untested, and a live delayed_write_rate of 0 kills it."""
+    """Find that RocksDB is older than 7.0: tested with Flink's 6.20 alone; a delayed_write_rate of 0 killed 6.29."""
     if facts.version is not None and facts.version < _OLDEST:
         yield Hit(
             "RocksDB",

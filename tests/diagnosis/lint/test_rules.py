@@ -128,7 +128,7 @@ CASES: dict[str, list[Facts]] = {
         ),
     ],
     "levels-are-dynamic": [file(level_compaction_dynamic_level_bytes="true")],
-    "memory-over-limit": [remember(budget_bytes=8 * GIB, limit_bytes=2 * GIB - 1)],
+    "memory-over-limit": [remember(budget_bytes=8 * GIB, limit_bytes=256 * MIB - 1)],
     "memory-over-budget": [
         remember(budget_bytes=128 * MIB - 1),
         remember(budget_bytes=GIB, beside_bytes=897 * MIB),
