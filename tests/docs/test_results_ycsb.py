@@ -209,3 +209,24 @@ def test_what_the_adoc_papers_schemes_show() -> None:
     ]
     told = ", ".join(f"{each:.1f}" for each in busy[:2]) + f" and {busy[2]:.1f}"
     assert f"The other four used {told} of the two processors in A, D and F" in WORDS
+
+
+def test_where_adoc_decides_nothing_beside_the_papers_schemes() -> None:
+    kept = {letter: raw_runs(f"adoc-{directory(letter)}") for letter in RESTS}
+    assert not any(run.decisions for runs in kept.values() for run in runs if run.scheme.name == "adoc")
+    assert {len({run.started_unix_s // 10 for run in runs}) for runs in kept.values()} == {5}, "all five at once"
+    noise = [each for runs in kept.values() for each in to_default(runs, "adoc", measured("throughput_per_s"))]
+    assert f"shows the noise: {min(noise):.2f} to {max(noise):.2f} times the defaults while it ran" in WORDS
+    (scans,) = summarised(f"adoc-{directory('e')}")
+    larger = ("default-with-adoc-memory", "silk-o")
+    assert [difference(scans, "throughput_per_s", scheme, "default") for scheme in larger] == ["less"] * 2
+    memory, silk_o = (median_ratio(scans, "throughput_per_s", scheme, "default") for scheme in larger)
+    assert f"larger memtables made scans slower: {memory} and {silk_o} times the defaults' operations" in WORDS
+    busy = [
+        median(
+            sum((run.database.measured_cpu_s or 0.0) / run.measured_s for run in runs if run.repetition == repetition)
+            for repetition in range(1, 6)
+        )
+        for runs in kept.values()
+    ]
+    assert f"the five used {busy[0]:.1f}, {busy[1]:.1f} and {busy[2]:.1f} of the two processors" in WORDS
