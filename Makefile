@@ -115,7 +115,7 @@ test: ## everything CI runs
 	@$(MAKE) --no-print-directory --jobs=2 packages .venv/.ready
 	@$(MAKE) --no-print-directory --jobs=3 --output-sync=target check agent-tests fixtures
 	@$(BIN)/python -m compileall -q adocd agents/python bench/adocd_bench tests # as for .venv, of what changes with each commit
-	@$(BIN)/python -m pytest --timeout 900 -n 6 --dist loadfile --no-loadscope-reorder -m "not alone and not device"
+	@$(BIN)/python -m pytest --timeout 900 -n 4 --dist loadfile --no-loadscope-reorder -m "not alone and not device"
 	@$(BIN)/python -m pytest --timeout 900 -m "alone and not device" $$(grep -rl "mark\.alone" tests --include="test_*.py")
 
 .PHONY: device

@@ -92,6 +92,7 @@ def plan(
     for cf in sample.column_families:
         held += _stage(cf, wanted, current, baseline)
         held += _hold_base(cf, wanted, current, baseline)
+    held += _hold_width(wanted, goal, current, baseline)
     held += _hold_brake(wanted, goal, sample, baseline, rate_may_rise_to)
     if any(option.scope == "database" for option in wanted):
         is_pinned = goal.get(DELAYED_WRITE_RATE, "") not in ("", _original_rate(baseline))
@@ -237,6 +238,19 @@ def _hold_base(cf: ColumnFamilySample, wanted: dict[OptionName, str], current: V
     if cf.l0_files >= below:
         held.append(_held_by_files(cf, base, wanted.pop(base), below))
     return held
+
+
+def _hold_width(wanted: dict[OptionName, str], goal: Values, current: Values, baseline: Values) -> list[str]:
+    """Keep merges out of level 0 wide while a base level is held (see _hold_base), as the agent does (see way_back)."""
+    is_held = any(
+        option.option == BASE and option in current and value != current[option] and option not in wanted
+        for option, value in goal.items()
+    )
+    width = wanted.get(SUBCOMPACTIONS, "")
+    narrows = width == baseline.get(SUBCOMPACTIONS) and int(width) < int(current[SUBCOMPACTIONS])
+    if not (is_held and narrows):
+        return []
+    return [f"{SUBCOMPACTIONS.option} goes to {wanted.pop(SUBCOMPACTIONS)} when the base level has gone back"]
 
 
 def _slowdown_or(slowdown: int, without: int) -> int:

@@ -138,6 +138,16 @@ def test_merges_stay_wide_until_the_base_level_comes_back() -> None:
         waits(base, str(256 * MIB), L0_FILES, below=20),
         RestoreStep(DatabaseChange({"bytes_per_sync": off, "max_subcompactions": "1"}), Below("default", L0_FILES, 20)),
     )
+    # The daemon's own way back keeps them wide, too, for as long as it holds the base level.
+    ours = family({base: 0, TRIGGER: 0}) | {SUBCOMPACTIONS: ""}
+    large = opened({base: 16 * GIB, TRIGGER: 6}, l0=20)
+    large.values[SUBCOMPACTIONS] = "4"
+    goal = family({base: 256 * MIB}) | {SUBCOMPACTIONS: "1"}
+    held = plan(goal, large, defaults(), ours.keys())
+    assert held.changes == ()
+    assert held.held[1:] == ("max_subcompactions goes to 1 when the base level has gone back",)
+    large.l0["default"] = 19
+    assert plan(goal, large, defaults(), ours.keys()).sent == goal
     # Narrower than the owner's is no help to anybody, and without a base level there is nothing to wait for.
     narrow = {SUBCOMPACTIONS: "1"}
     wide = defaults() | {SUBCOMPACTIONS: "4"}
