@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from statistics import median
 
 import pytest
-from adocd_bench.evaluation.raw import OperationKind
+from adocd_bench.evaluation.raw import OperationKind, RawRun
 from adocd_bench.evaluation.report.measures import latency
 
 from tests.bench.kept import needs_results
@@ -122,16 +123,16 @@ def test_where_it_rests() -> None:
     assert f"45 s of identical options differ by up to {apart:.2f} times" in WORDS
 
 
+def processors_of_a_pair(runs: Sequence[RawRun]) -> float:
+    """The processors that all programs of a pair used together, at the median of the pairs."""
+    return median(
+        sum((run.database.measured_cpu_s or 0.0) / run.measured_s for run in runs if run.repetition == repetition)
+        for repetition in range(1, 6)
+    )
+
+
 def test_where_the_processors_were_busy() -> None:
-    """Of two processors, by the three programs of a pair together."""
-    busy = {
-        letter: median(
-            sum((run.database.measured_cpu_s or 0.0) / run.measured_s for run in kept if run.repetition == repetition)
-            for repetition in range(1, 6)
-        )
-        for letter in READS
-        for kept in [raw_runs(directory(letter))]
-    }
+    busy = {letter: processors_of_a_pair(raw_runs(directory(letter))) for letter in READS}
     assert {letter for letter, processors in busy.items() if processors > 1.8} == set("ce")
     assert "in C and E these were busy" in WORDS
 
@@ -197,14 +198,7 @@ def test_what_the_adoc_papers_schemes_show() -> None:
         assert len(rules) == 5
         assert all("adoc.memory" in each <= {"adoc.memory", "actuator.repeat"} for each in rules)
     busy = [
-        median(
-            sum(
-                (run.database.measured_cpu_s or 0.0) / run.measured_s
-                for run in raw_runs(f"adoc-{directory(letter)}")
-                if run.repetition == repetition and run.scheme.name != "auto-tuned"
-            )
-            for repetition in range(1, 6)
-        )
+        processors_of_a_pair([run for run in raw_runs(f"adoc-{directory(letter)}") if run.scheme.name != "auto-tuned"])
         for letter in ACTS
     ]
     told = ", ".join(f"{each:.1f}" for each in busy[:2]) + f" and {busy[2]:.1f}"
@@ -222,11 +216,5 @@ def test_where_adoc_decides_nothing_beside_the_papers_schemes() -> None:
     assert [difference(scans, "throughput_per_s", scheme, "default") for scheme in larger] == ["less"] * 2
     memory, silk_o = (median_ratio(scans, "throughput_per_s", scheme, "default") for scheme in larger)
     assert f"larger memtables made scans slower: {memory} and {silk_o} times the defaults' operations" in WORDS
-    busy = [
-        median(
-            sum((run.database.measured_cpu_s or 0.0) / run.measured_s for run in runs if run.repetition == repetition)
-            for repetition in range(1, 6)
-        )
-        for runs in kept.values()
-    ]
+    busy = [processors_of_a_pair(runs) for runs in kept.values()]
     assert f"the five used {busy[0]:.1f}, {busy[1]:.1f} and {busy[2]:.1f} of the two processors" in WORDS

@@ -8,13 +8,13 @@ from collections.abc import Callable
 #: What is looked at is so many times the work,
 _TIMES = 4
 #: and may take so many times the time: what grows by the square takes sixteen.
-_MOST = 12
+_MOST = 10
 #: A machine that is busy with other things measures wrongly now and then, and not each time.
 _TRIES = 8
 
 
 def grows_with_the_work(work: Callable[[int], object], once: int) -> None:
-    """Fail where four times as much work takes more than twelve times the processor time, each time it is tried."""
+    """Fail where four times as much work takes more than ten times the processor time, each time it is tried."""
     small_s = large_s = float("inf")
     for _ in range(_TRIES):
         # More often, because it is shorter: one that was held up would make the large one look good.

@@ -333,8 +333,8 @@ def _postpone_width(
 ) -> list[RestoreStep]:
     """Keep merges out of level 0 wide until the last raised base level comes back.
 
-    RocksDB decides about a merge's width when it picks it, and one thread needs twice as long and more for a flood's
-    level 0, in which the owner's limits delay writes.
+    RocksDB decides about a merge's width when it picks it. Until a flood's level 0 is merged the owner's limits delay
+    writes, and one thread may not fill the device.
     """
     bases = [step.when for step in later if any(option.option == BASE for option in step.change.sets())]
     if not bases or not _may_exceed(SUBCOMPACTIONS, back, baseline, reached):

@@ -12,12 +12,12 @@ import psutil
 from adocd.controllers import registry
 from adocd.daemon.book.book import Book, Clocks
 from adocd.daemon.change.guards.compaction import CompactionLimits
-from adocd.daemon.change.guards.memory import MEMORY_SHARE
 from adocd.daemon.control.law import STEP_LIMIT_S
 from adocd.daemon.control.loop_settings import LoopSettings
 from adocd.daemon.fleet.config import Config
 from adocd.daemon.fleet.fleet import Fleet
 from adocd.daemon.watch.events import Events
+from adocd.model.memtables import MEMORY_SHARE
 from adocd.model.policy import Policy
 from adocd.probes.memory_limit import container_limit_bytes
 

@@ -49,6 +49,8 @@ class MemtableMemory:
     beside_bytes: int = 0
     #: The most memory that the database's process can have, from the machine or its cgroup; None where unknown.
     limit_bytes: int | None = None
+    #: The limit of its cgroup alone, of which adocd lets memtables take a part; None without one.
+    group_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

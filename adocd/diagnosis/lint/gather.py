@@ -12,7 +12,7 @@ from adocd.diagnosis.lint.facts import Bounds, Facts, MemtableMemory
 from adocd.model.database import DatabaseDetail, Info
 from adocd.model.policy import Policy
 from adocd.model.snapshot import Snapshot
-from adocd.probes.memory_limit import memory_limit_bytes
+from adocd.probes.memory_limit import cgroup_limit_bytes, memory_limit_bytes
 from adocd.probes.options_file import newest
 from adocd.targets.errors import TargetError
 
@@ -59,5 +59,7 @@ async def gather(
     """Read the OPTIONS file and the memory limit; call it in a thread, because a disk can be slow."""
     pid = info.pid_here if info.host == platform.node() else None
     limit = None if pid is None else await asyncio.to_thread(memory_limit_bytes, pid)
+    group = None if pid is None else await asyncio.to_thread(cgroup_limit_bytes, pid)
+    memory = MemtableMemory(budget_bytes, beside_bytes, limit, group)
     file = await asyncio.to_thread(newest, Path(detail.path), detail.db_identity)
-    return Facts(info, detail, snapshot, MemtableMemory(budget_bytes, beside_bytes, limit), file, bounds_of(policy))
+    return Facts(info, detail, snapshot, memory, file, bounds_of(policy))

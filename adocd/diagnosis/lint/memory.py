@@ -6,6 +6,7 @@ from adocd.diagnosis.lint.facts import Facts
 from adocd.diagnosis.lint.finding import Hit, Severity, rule
 from adocd.model.in_words import size
 from adocd.model.knob import Knob
+from adocd.model.memtables import MEMORY_SHARE
 
 _SOURCE = "RocksDB options.h, max_total_wal_size (write_buffer_size x max_write_buffer_number of each column family)"
 
@@ -61,16 +62,23 @@ def budget_before_bound(facts: Facts) -> Iterator[Hit]:
 
 @rule(Severity.DANGER, _SOURCE)
 def memory_over_limit(facts: Facts) -> Iterator[Hit]:
-    """Find that the memtables may take more than half of the memory for the process."""
-    limit, now = facts.memory.limit_bytes, _now(facts)
-    # adocd lets them grow to a quarter, and shrinks nothing that is the owner's.
-    if limit is None or now <= limit // 2:
+    """Find that even within what adocd grants, memtables could take more than half of the memory for the process."""
+    memory = facts.memory
+    limit = memory.limit_bytes
+    if limit is None:
+        return
+    granted = [_at_bounds(facts), memory.budget_bytes]
+    if memory.group_bytes is not None:
+        granted.append(memory.group_bytes // MEMORY_SHARE)
+    # That stops growth; it does not shrink what is there already.
+    worst = max(_now(facts), min(granted))
+    if worst <= limit // 2:
         return
     yield Hit(
         Knob.BATCH_SIZE,
-        f"the memtables may take {size(now)}, and the machine or the cgroup gives the process "
+        f"the memtables may reach {size(worst)}, and the machine or the cgroup gives the process "
         f"{size(limit)}: less than half of that is left for block cache, indexes and the program",
-        "lower write_buffer_size or max_write_buffer_number",
+        "lower memory_budget_bytes, or write_buffer_size and max_write_buffer_number if they alone are too much",
     )
 
 

@@ -18,6 +18,7 @@ from adocd.diagnosis.lint.rules import RULES
 from adocd.model.knob import MIB
 from adocd.model.policy import Policy
 from adocd.model.snapshot import Snapshot
+from adocd.probes.memory_limit import cgroup_limit_bytes
 from adocd.probes.options_file import OptionsFile, Unreadable
 from adocd.targets.errors import Silent, TargetError
 from tests.builders import GIB, snapshot
@@ -46,6 +47,7 @@ def test_the_options_file_and_the_memory_of_this_host(tmp_path: Path) -> None:
     assert (facts.memory.budget_bytes, facts.memory.beside_bytes) == (GIB, MIB)
     assert facts.memory.limit_bytes is not None
     assert facts.memory.limit_bytes > MIB
+    assert facts.memory.group_bytes == cgroup_limit_bytes(os.getpid())
 
 
 def test_a_process_of_another_host_has_another_memory(tmp_path: Path) -> None:

@@ -128,7 +128,10 @@ CASES: dict[str, list[Facts]] = {
         ),
     ],
     "levels-are-dynamic": [file(level_compaction_dynamic_level_bytes="true")],
-    "memory-over-limit": [remember(budget_bytes=8 * GIB, limit_bytes=256 * MIB - 1)],
+    "memory-over-limit": [
+        remember(budget_bytes=8 * GIB, limit_bytes=2 * GIB - 1),
+        remember(budget_bytes=8 * GIB, limit_bytes=256 * MIB - 1, group_bytes=256 * MIB - 1),
+    ],
     "memory-over-budget": [
         remember(budget_bytes=128 * MIB - 1),
         remember(budget_bytes=GIB, beside_bytes=897 * MIB),
@@ -174,6 +177,7 @@ SILENT = {
     "atomic flush of one": file({"atomic_flush": "true"}),
     "the cap is large enough": file({"db_write_buffer_size": str(586 * MIB)}),
     "just within the limit": remember(budget_bytes=8 * GIB, limit_bytes=2 * GIB),
+    "a cgroup, of which adocd grants a quarter": remember(budget_bytes=8 * GIB, limit_bytes=GIB, group_bytes=GIB),
     "just within the budget": remember(budget_bytes=GIB),
     "an unknown limit": remember(budget_bytes=8 * GIB),
     "29 column families": many(29),

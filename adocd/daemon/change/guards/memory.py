@@ -5,12 +5,10 @@ from dataclasses import dataclass
 
 from adocd.daemon.change.guards.guard import Beside, GuardRefusal, MemoryInUse
 from adocd.model.knob import MIB
-from adocd.model.memtables import is_written
+from adocd.model.memtables import MEMORY_SHARE, is_written
 from adocd.model.sample import ColumnFamilySample, Sample
 from adocd.model.values import OptionName, Values, of_family
 
-#: Memtables may take 1/4 of the memory that the process can have.
-MEMORY_SHARE = 4
 #: Memtables do not grow when less than 1/20 of the total memory would be left.
 SPARE_SHARE = 20
 _OPTIONS = ("write_buffer_size", "max_write_buffer_number")
