@@ -21,6 +21,8 @@ MYROCKS_PACKAGES := mariadb-server mariadb-client mariadb-plugin-rocksdb
 SYSTEMD_PACKAGES := systemd
 # The page is driven in a real browser, a real Prometheus reads the metrics, a real proxy stands before them.
 SURFACE_PACKAGES := chromium fonts-dejavu-core prometheus nginx-light openssl
+# Else every command compiles what it imports, and each of pytest's processes all tests.
+unexport PYTHONDONTWRITEBYTECODE
 # cmake starts a make of its own, which says on stderr what it thinks of being part of this one.
 ALONE := MAKEFLAGS=
 AGENT_BUILD := .cache/agent
@@ -43,7 +45,6 @@ setup: .venv/.ready ## .venv with adocd and adocctl in .venv/bin, and the native
 	@./.ci/install-packages $(AGENT_PACKAGES) $(DB_BENCH_PACKAGES) && $(BIN)/adocd agent build --work $(AGENT_BUILD) || \
 		echo "Set up without the native agent; make agent tries again."
 
-# Bytecode is compiled here: where PYTHONDONTWRITEBYTECODE is set, every command would compile all that it imports.
 .venv/.ready: pyproject.toml requirements.lock agents/python/pyproject.toml bench/pyproject.toml
 	@[ -n "$(PYTHON)" ] || ./.ci/install-packages python3 python3-venv
 	@$(or $(PYTHON),python3) -c 'import venv, ensurepip' 2>/dev/null || ./.ci/install-packages python3-venv
@@ -109,12 +110,17 @@ format: .venv/.ready ## format and fix what can be fixed
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
 
+# pytest compiles each test in a way of its own: here once, and not in each of the four processes that `test` starts.
+.PHONY: collected
+collected: .venv/.ready
+	@$(BIN)/python -m compileall -q adocd agents/python bench/adocd_bench tests
+	@said=$$($(BIN)/python -m pytest --collect-only -q 2>&1) || { echo "$$said"; exit 1; }
+
 # A test that hangs fails by its name; without a limit, all of CI would be ended without a word. None takes a fifth of it.
 # Before it, side by side: what waits for apt, PyPI and Maven Central, and what compiles.
 test: ## everything CI runs
 	@$(MAKE) --no-print-directory --jobs=2 packages .venv/.ready
-	@$(MAKE) --no-print-directory --jobs=3 --output-sync=target check agent-tests fixtures
-	@$(BIN)/python -m compileall -q adocd agents/python bench/adocd_bench tests # as for .venv, of what changes with each commit
+	@$(MAKE) --no-print-directory --jobs=3 --output-sync=target check agent-tests fixtures collected
 	@$(BIN)/python -m pytest --timeout 900 -n 4 --dist loadfile --no-loadscope-reorder -m "not alone and not device"
 	@$(BIN)/python -m pytest --timeout 900 -m "alone and not device" $$(grep -rl "mark\.alone" tests --include="test_*.py")
 

@@ -91,12 +91,23 @@ def session_of(loop: TargetLoop) -> Session:
 
 
 async def ticks(loop: TargetLoop, count: int) -> list[str]:
-    """Tick so that each tick sees a fresh snapshot; the sentences."""
-    sentences = []
-    for _ in range(count):
+    """Tick so that each tick sees a fresh snapshot, again where the agent answers with an old one; the sentences."""
+    sentences: list[str] = []
+    deadline_s = time.monotonic() + PATIENCE_S
+    while len(sentences) < count:
+        seen_s = _snapshot_s(loop)
         await asyncio.sleep(FRESH_S)
-        sentences.append(await loop.tick())
+        sentence = await loop.tick()
+        if sentence != "measuring" or seen_s is None or _snapshot_s(loop) != seen_s:
+            sentences.append(sentence)
+        assert time.monotonic() < deadline_s, f"no fresh snapshot within {PATIENCE_S} s"
     return sentences
+
+
+def _snapshot_s(loop: TargetLoop) -> float | None:
+    """When the agent took the snapshot that a loop saw last."""
+    attached = loop._attached
+    return None if attached is None or attached.snapshot is None else attached.snapshot.monotonic_s
 
 
 async def until(condition: Callable[[], bool], what: str, timeout_s: float = PATIENCE_S) -> None:

@@ -187,7 +187,8 @@ def test_a_cancelled_request_gives_its_place_back(tmp_path: Path) -> None:
 
 def test_100_databases_of_one_agent_are_read_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each had connections of its own once: an agent took one from somebody for each new one."""
-    monkeypatch.setattr(agents, "READ_TIMEOUT_S", LONG_S)  # the agent shares this process, and others use the processors
+    # The agent shares this process, and other tests use the processors.
+    monkeypatch.setattr(agents, "READ_TIMEOUT_S", LONG_S)
     databases = [FakeDatabase(tmp_path / f"db{n}") for n in range(100)]
 
     async def body(agent: FakeAgent) -> None:
