@@ -185,7 +185,7 @@ properties: .venv/.ready ## ten thousand sessions each against the planner, the 
 
 .PHONY: laws laws-attached laws-sine laws-simulator
 laws: .venv/.ready ## every law on every workload for an hour in the simulator, with figures (make test: 10 minutes of it)
-	@ADOCD_LAWS=full $(BIN)/python -m pytest -q -s tests/simulator/test_laws.py tests/simulator/test_law_papers.py
+	@ADOCD_LAWS=full $(BIN)/python -m pytest -q -s tests/simulator/test_laws.py tests/simulator/test_law_papers.py tests/simulator/test_law_systems.py
 
 laws-attached: agent ## every law on a real db_bench for a minute, beside a straight reading of its rule; 10 minutes
 	@./.ci/install-packages $(DB_BENCH_PACKAGES)
@@ -199,7 +199,7 @@ laws-simulator: agent ## three laws on a real db_bench, beside the simulator; 24
 	@./.ci/install-packages $(DB_BENCH_PACKAGES)
 	@$(BIN)/python -m adocd_bench.laws simulator
 
-# The quick set: a small grid, eight schemes, two repetitions. What is in there is not measured again; remove it to begin anew.
+# The quick set: two small grids, eight schemes, two repetitions. What is in there is not measured again; remove it to begin anew.
 BENCH := .cache/bench
 .PHONY: bench evaluation
 bench: agent ## eight schemes on a real db_bench, side by side, and a report in .cache/bench; 30 minutes, on a quiet machine

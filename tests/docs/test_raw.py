@@ -376,11 +376,13 @@ PLAIN: dict[str, object] = {
     "flushes and compactions to 64 MB/s": "--rate-limiter 64MB " in text("README.md"),
     f"silent for {DaemonConfig().lease_ttl_s:.0f} s": None,
     "a `bytes_per_sync` of 0": None,
-    f"Exit code {int(Exit.NO_TARGET)} means that no daemon answers and the run directory has no agent": None,
+    f"Exit code 0 means that the originals are back or that agents still put them back (`adocctl status`), "
+    f"{int(Exit.FAILED)} that an option could not be restored or an agent did not answer, and "
+    f"{int(Exit.NO_TARGET)} that no daemon answers and the run directory has no agent": None,
     f"grow to {AdocParameters().batch_max_bytes >> 20} MiB": None,
     f"`tide` takes up to {TideParameters().memory_max_bytes >> 20} MiB": None,
     "level-0 files": None,
-    "once level 0 is small enough. After five minutes of a flood under `tide` that took up to 284 s on": None,
+    "once level 0 has few enough files. After five minutes of a flood under `tide` that took up to 284 s on": None,
     "the daemon takes 1 % of a core and 66 MiB": None,
     "Apache-2.0": None,
 }

@@ -112,8 +112,14 @@ def test_where_it_rests() -> None:
     ) in WORDS
     memory = "default-with-tide-memory"
     assert verdicts("be", "throughput_per_s", memory, "default") == ["more", "not shown"]
-    both = " and ".join(ratio(letter, "throughput_per_s", memory) for letter in "be")
-    assert f"fewer merges: {both} times at the median while it ran" in WORDS
+    of_b, of_e = (ratio(letter, "throughput_per_s", memory) for letter in "be")
+    assert f"fewer merges: {of_b} times at the median while it ran." in WORDS
+    assert verdicts("e", "with_drain_per_s", memory, "default") == ["more"]
+    paid_e = ratio("e", "with_drain_per_s", memory)
+    assert (
+        f"In E they were better over run, restore and drain ({paid_e} times), and no difference is shown while it ran "
+        f"({of_e} times)"
+    ) in WORDS
     assert verdicts("b", "throughput_per_s", "tide", memory) == ["less"]
     assert f"In B `tide` is worse than they are: {ratio('b', 'throughput_per_s', 'tide', memory)} times" in WORDS
     assert (
@@ -183,7 +189,7 @@ def test_what_the_adoc_papers_schemes_show() -> None:
     assert all_of("with_drain_per_s", "adoc", "auto-tuned") == ["more", "less", "more"]
     assert all_of("peak_memory_bytes", "adoc", "silk-o") == ["less"] * 3
     memory = [median_ratio(block, "peak_memory_bytes", "adoc", "silk-o") for block in blocks.values()]
-    assert f"It took {memory[0]}, {memory[1]} and {memory[2]} times the memory of SILK-O's settings" in WORDS
+    assert f"`adoc` took {memory[0]}, {memory[1]} and {memory[2]} times the memory of SILK-O's settings" in WORDS
     for other in ("default", "silk-o"):
         assert all_of("with_drain_per_s", "adoc", other) == ["more", "not shown", "more"]
     for measure in ("with_drain_per_s", "throughput_per_s"):

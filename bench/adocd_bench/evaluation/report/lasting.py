@@ -42,8 +42,8 @@ class Lasts:
         return None
 
     def judge_search(self, name: str, search: Search) -> ClaimFinding | None:
-        """Hold it against a search, named by block and scheme."""
-        if not name.endswith(f"-{self.scheme}"):
+        """Hold it against a search, named by block and scheme, and by what tells it apart from another of the same."""
+        if not name.partition(",")[0].endswith(f"-{self.scheme}"):
             return None
         fails = None if search.fails_per_s is None else search.fails_per_s / search.maximum_per_s
         ours = f"{words.digits(search.lasts_per_s)} operations/s last, {words.share(search.share)} of the maximum"

@@ -124,12 +124,7 @@ _STABILITY: tuple[_Row, ...] = (
     ("figure 13", "queries with tiering, by scheduler", "inside", _MERGES),
     ("figure 14", "queries with leveling, by scheduler", "inside", _MERGES),
     ("figure 15", "partitioned: what was measured is not sustainable", "ours", ""),
-    (
-        "figure 16",
-        "the score's problem: level 0 grows late",
-        "ours",
-        "default at 95 % for two hours, with level 0 in time",
-    ),
+    ("figure 16", "the expected shape of the levels, and what the score makes of it", "nothing", _DRAWING),
     ("figure 17", "partitioned: what is sustainable", "ours", ""),
     ("figure 18", "partition size and stalls", "ours", "default with other target_file_size_base: no schemes yet"),
 )

@@ -1,6 +1,6 @@
 """The report's sections of what was searched for before the runs: the grids, and the rates that last."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from adocd_bench.evaluation.report import words
 from adocd_bench.evaluation.report.comparison import cell
@@ -67,6 +67,7 @@ def sustained_parts(searches: Mapping[str, Search], unlike_maximum: Sequence[str
             *_left(search),
             "none" if search.fails_per_s is None else words.digits(search.fails_per_s),
             _runs(search),
+            words.span(search.seconds),
             f"1/{search.scale}",
         )
         for name, search in searches.items()
@@ -80,12 +81,13 @@ def sustained_parts(searches: Mapping[str, Search], unlike_maximum: Sequence[str
         "left there, pending bytes",
         "lowest that does not",
         "runs",
+        "each of them",
         "scale",
     )
-    first = next(iter(searches.values()))
+    every = searches.values()
     command = (
-        f"adocd bench sustainable --scheme S --profile P --seconds {first.seconds} --scale {first.scale} "
-        f"--at-once {first.at_once} --out DIR"
+        f"adocd bench sustainable --scheme S --profile P --seconds {_alike(each.seconds for each in every)} "
+        f"--scale {_alike(each.scale for each in every)} --at-once {_alike(each.at_once for each in every)} --out DIR"
     )
     unfinished = {name: search.failed or "interrupted" for name, search in searches.items() if search.next_trial}
     return [
@@ -106,6 +108,12 @@ def sustained_parts(searches: Mapping[str, Search], unlike_maximum: Sequence[str
         *told,
         *(Paragraph(f"Not finished: {name} ({why}).") for name, why in unfinished.items()),
     ]
+
+
+def _alike(numbers: Iterable[int]) -> str:
+    """Write the number that all have, or N."""
+    different = set(numbers)
+    return str(different.pop()) if len(different) == 1 else "N"
 
 
 def _unlike(unlike_maximum: Sequence[str]) -> Paragraph:

@@ -1,5 +1,6 @@
 """From a directory of raw results to the files of a report; the same raw results always give the same bytes."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,13 +72,19 @@ def report_on(found: Sequence[tuple[Path, FoundResults]]) -> Report:
 
 
 def _searches(found: Sequence[tuple[Path, FoundResults]]) -> dict[str, Search]:
-    """Put all searches together. Raises BadArgument where two directories have one of the same block and scheme."""
+    """Put all searches together; two of the same block and scheme are told apart as blocks are, by length and scale.
+
+    Raises BadArgument where these are the same, too.
+    """
+    named = Counter(name for _, each in found for name in each.searches)
+    together: dict[str, Search] = {}
     places: dict[str, Path] = {}
     for directory, each in found:
-        for name in each.searches:
-            if name in places:
+        for name, search in each.searches.items():
+            told = f"{name}, {search.seconds} s, scale 1/{search.scale}" if named[name] > 1 else name
+            if told in places:
                 raise BadArgument(
-                    f"{places[name]} and {directory} both have a search named {name}: make a report of each"
+                    f"{places[told]} and {directory} both have a search named {told}: make a report of each"
                 )
-            places[name] = directory
-    return {name: search for _, each in found for name, search in each.searches.items()}
+            places[told], together[told] = directory, search
+    return together

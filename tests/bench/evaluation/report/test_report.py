@@ -15,6 +15,7 @@ from adocd_bench.evaluation import raw
 from adocd_bench.evaluation.plan import FAILURES, FailedRun
 from adocd_bench.evaluation.report import words
 from adocd_bench.evaluation.report.comparison import Cell
+from adocd_bench.evaluation.report.sections_claims import judgements
 from adocd_bench.evaluation.report.write import report_of
 from adocd_bench.evaluation.search import halving, maximum, sustained
 from adocd_bench.evaluation.search.conditions import Conditions
@@ -271,7 +272,7 @@ def test_rates_that_last_are_told(tmp_path: Path) -> None:
     found.write(tmp_path, "md")
     text = (tmp_path / "report.md").read_text(encoding="utf-8")
     unknown = "not measured | not measured"
-    assert f"| cap-210-two-phase-default | 10,000 | 6,000 | 60 % | {unknown} | 9,500 | 2 | 1/4 |" in text
+    assert f"| cap-210-two-phase-default | 10,000 | 6,000 | 60 % | {unknown} | 9,500 | 2 | 60 s | 1/4 |" in text
     assert "None of these runs is drained: what a law has left in level 0 at its highest rate is not paid for" in text
     assert "Not finished: cap-210-two-phase-default (interrupted)." in text
     assert found.as_json()["sustainable"]["cap-210-two-phase-default"]["lasts_per_s"] == 6000
@@ -294,7 +295,7 @@ def test_a_rate_above_which_nothing_failed_is_a_least_and_a_directory_of_searche
     report_of([tmp_path]).write(tmp_path, "both")
     text = (tmp_path / "report.md").read_text(encoding="utf-8")
     left = "11.5 (11 .. 12) | 1.5 MiB (1 MiB .. 2 MiB)"
-    row = f"10,000 | at least 40,000 | at least 400 % | {left} | none | 4, 1 of them disturbed | 1/4 |"
+    row = f"10,000 | at least 40,000 | at least 400 % | {left} | none | 4, 1 of them disturbed | 60 s | 1/4 |"
     assert f"| cap-210-two-phase-tide | {row}" in text
     assert "Not finished: cap-210-two-phase-adoc (no memory)." in text
     assert "--seconds 60 --scale 4 --at-once" in text
@@ -333,13 +334,33 @@ def test_directories_without_runs_are_reported_with_others_and_equal_searches_ar
         sustained.keep(directory / "sustainable" / "cap-26-two-phase-tide.json", Search(60, 8, 1000.0))
     assert set(report_of([results, first]).searches) == {"cap-26-two-phase-tide"}
     refused(
-        f"{first} and {second} both have a search named cap-26-two-phase-tide: make a report of each",
+        f"{first} and {second} both have a search named cap-26-two-phase-tide, 60 s, scale 1/8: make a report of each",
         directory=[results, first, second],
     )
     (tmp_path / "begun" / "runs").mkdir(parents=True)
     refused("begun has no raw results in runs/, and no searches", directory=[results, tmp_path / "begun"])
     maximum.keep(tmp_path / "begun" / "maximum" / "cap-26-two-phase.json", Maximum(Conditions(60, 8, 1, 4, 10**9)))
     assert not report_of([results, tmp_path / "begun"]).searches
+
+
+def test_searches_of_another_length_are_told_apart(tmp_path: Path) -> None:
+    tried = TriedRate(700.0, 700.0, 900, True), TriedRate(735.0, 400.0, 9_000_000, False)
+    for name, seconds in (("first", 60), ("second", 600)):
+        kept = tmp_path / name / "sustainable" / "cap-26-two-phase-default.json"
+        sustained.keep(kept, Search(seconds, 8, 1000.0, tried))
+    found = report_of([tmp_path / "first", tmp_path / "second"])
+    assert set(found.searches) == {f"cap-26-two-phase-default, {seconds} s, scale 1/8" for seconds in (60, 600)}
+    found.write(tmp_path, "md")
+    text = (tmp_path / "report.md").read_text()
+    assert "| 60 s | 1/8 |" in text
+    assert "| 10 min | 1/8 |" in text
+    assert "--seconds N --scale 8 --at-once 1" in text
+    judged = [each for _, points in judgements(found.blocks, found.searches) for each in points]
+    (lasts,) = (each for each in judged if "30 % below" in each.point.claims)
+    assert [(finding.block, finding.verdict) for finding in lasts.findings] == [
+        ("cap-26-two-phase-default, 60 s, scale 1/8", "not shown"),
+        ("cap-26-two-phase-default, 600 s, scale 1/8", "direction"),
+    ]
 
 
 def test_the_grid_is_told_rung_by_rung_and_when_the_cap_came(tmp_path: Path) -> None:
