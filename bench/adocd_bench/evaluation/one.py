@@ -128,6 +128,7 @@ def run(
         bench_cpu_fraction=_bench_cpu(cpu_before, cpu_after, observed),
         bench_device_bytes=own if cap.dedicated else None,
         measured_others_fraction=processors.others_between(begin_s, end_s),
+        others_signed_fraction=others.signed,
     )
     took = (begun_unix_s, time.monotonic() - begun_s)
     made = assembled(wanted, machine, observed, outcome, noise, took, settling.seen)

@@ -159,6 +159,8 @@ class Noise:
             one's included; None if they had no devices of their own, or it was not recorded.
         measured_others_fraction: `others_cpu_fraction` and `others_kernel_fraction` together, over the measured phase
             alone. None: it was not recorded.
+        others_signed_fraction: the first and the third together as they came out, below 0 where the run's own time came
+            out larger than all time: how far those two can be too small. None: it was not recorded.
 
     """
 
@@ -168,6 +170,7 @@ class Noise:
     bench_cpu_fraction: float | None = None
     bench_device_bytes: int | None = None
     measured_others_fraction: float | None = None
+    others_signed_fraction: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,11 +35,14 @@ class OthersCpu:
         kernel: the kernel, except for our own system calls. What its threads and interrupts do for our reads and
             writes cannot be told from what they do for others, so it is in here: 1 to 2 % beside a db_bench that
             writes as fast as it can, on two processors.
+        signed: both together as they came out. Processes and processors are timed in different ways; where our own
+            time came out larger than all, this is below 0, and the other two are 0.
 
     """
 
     user: float
     kernel: float
+    signed: float
 
     @property
     def share(self) -> float:
@@ -89,12 +92,13 @@ def others_cpu(before: CpuTimes, after: CpuTimes) -> OthersCpu:
     """
     all_s = after.all_s - before.all_s
     if all_s <= 0:
-        return OthersCpu(0.0, 0.0)
+        return OthersCpu(0.0, 0.0, 0.0)
     user_s = (after.user_s - before.user_s) - (after.our_user_s - before.our_user_s)
     kernel_s = (after.kernel_s - before.kernel_s) - (after.our_kernel_s - before.our_kernel_s)
-    share = min(max((user_s + kernel_s) / all_s, 0.0), 1.0)
+    signed = (user_s + kernel_s) / all_s
+    share = min(max(signed, 0.0), 1.0)
     kernel = min(max(kernel_s / all_s, 0.0), share)
-    return OthersCpu(share - kernel, kernel)
+    return OthersCpu(share - kernel, kernel, signed)
 
 
 def others_share(before: CpuTimes, after: CpuTimes) -> float:

@@ -147,6 +147,8 @@ def _check(run: raw.RawRun) -> None:
     assert kernel is not None
     assert kernel > 0 or run.at_once > 1
     assert kernel <= 1 - run.noise.others_cpu_fraction
+    assert run.noise.others_signed_fraction is not None
+    assert max(run.noise.others_signed_fraction, 0) == pytest.approx(kernel + run.noise.others_cpu_fraction)
     assert run.noise.measured_others_fraction is not None
     assert 0 <= run.noise.measured_others_fraction <= 1
     assert run.machine.rocksdb_version.count(".") == 2

@@ -17,22 +17,22 @@ NONE = CpuTimes(0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 @pytest.mark.parametrize(
-    ("after", "user", "kernel"),
+    ("after", "user", "kernel", "signed"),
     [
-        (CpuTimes(20.0, 10.0, 0.0, 10.0, 0.0), 0.0, 0.0),
-        (CpuTimes(20.0, 15.0, 0.0, 10.0, 0.0), 0.25, 0.0),
-        (CpuTimes(20.0, 10.0, 5.0, 10.0, 1.0), 0.0, 0.2),
-        (CpuTimes(20.0, 12.0, 5.0, 10.0, 4.0), 0.1, 0.05),
-        (CpuTimes(20.0, 15.0, 5.0, 0.0, 0.0), 0.75, 0.25),
-        (CpuTimes(20.0, 5.0, 0.0, 6.0, 0.0), 0.0, 0.0),  # the two clocks are not read at the same moment
-        (CpuTimes(20.0, 9.0, 6.0, 10.0, 4.0), 0.0, 0.05),  # what is too much of one is too little of the other
-        (CpuTimes(20.0, 13.0, 3.0, 10.0, 4.0), 0.1, 0.0),
-        (NONE, 0.0, 0.0),
+        (CpuTimes(20.0, 10.0, 0.0, 10.0, 0.0), 0.0, 0.0, 0.0),
+        (CpuTimes(20.0, 15.0, 0.0, 10.0, 0.0), 0.25, 0.0, 0.25),
+        (CpuTimes(20.0, 10.0, 5.0, 10.0, 1.0), 0.0, 0.2, 0.2),
+        (CpuTimes(20.0, 12.0, 5.0, 10.0, 4.0), 0.1, 0.05, 0.15),
+        (CpuTimes(20.0, 15.0, 5.0, 0.0, 0.0), 0.75, 0.25, 1.0),
+        (CpuTimes(20.0, 5.0, 0.0, 6.0, 0.0), 0.0, 0.0, -0.05),  # the two clocks are not read at the same moment
+        (CpuTimes(20.0, 9.0, 6.0, 10.0, 4.0), 0.0, 0.05, 0.05),  # what is too much of one is too little of the other
+        (CpuTimes(20.0, 13.0, 3.0, 10.0, 4.0), 0.1, 0.0, 0.1),
+        (NONE, 0.0, 0.0, 0.0),
     ],
 )
-def test_the_share_is_what_was_busy_but_not_ours(after: CpuTimes, user: float, kernel: float) -> None:
+def test_the_share_is_what_was_busy_but_not_ours(after: CpuTimes, user: float, kernel: float, signed: float) -> None:
     found = others_cpu(NONE, after)
-    assert [found.user, found.kernel] == pytest.approx([user, kernel])
+    assert [found.user, found.kernel, found.signed] == pytest.approx([user, kernel, signed])
     assert others_share(NONE, after) == pytest.approx(user + kernel)
 
 
