@@ -108,7 +108,9 @@ MINUTE = "tide-cap-210"
 #: Today's law, where the free space bounds level 0.
 FULL = "flood-cap-210"
 BURSTS = "burst-cap-15"
-SHORT = (MINUTE, "ycsb-d-cap-13", "uncapped", BURSTS)
+#: Near its maximum for ten minutes, where level 0 never came to the slope.
+STEADY = "long-two-phase-cap-13"
+SHORT = (MINUTE, "ycsb-d-cap-13", "uncapped", BURSTS, STEADY)
 UNCHANGED = ("ycsb-b-cap-13", "ycsb-c-cap-13", "ycsb-e-cap-13", "two-phase-cap-13", "peaks-cap-5")
 #: In whose peaks of 10 s it did begin.
 EBBED = ("peaks-cap-5",)
@@ -256,6 +258,13 @@ def test_what_bounds_level_0_in_the_minute(results: Mapping[str, FoundResults]) 
         if "level0_stop_trigger" in each.settings and each.at_s < run.measured_s
     ]
     assert f"the five minutes at 210 MB/s, where it does so at {min(all_stops)} to {max(all_stops)};" in page
+    steady = sorted(
+        each.settings["level0_stop_trigger"]
+        for run in of_tide(results, STEADY)
+        for each in run.decisions
+        if each.settings.get("level0_stop_trigger", 200) != 200
+    )
+    assert f"after an ebb what was due bounds it at {steady[0]} to {steady[-1]};" in page
     bursts = last(BURSTS)
     assert f"the bursts, where it does so at {bursts[0]} to {bursts[-1]};" in page
 
