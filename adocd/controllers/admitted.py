@@ -101,11 +101,13 @@ class HeldRate:
         #: The rate that was last seen in force, in bytes/s; None if one has been sent since.
         self._in_force: int | None = None
 
-    def settings(self, sample: Sample, wanted: int | None) -> tuple[Setting, ...]:
+    def settings(self, sample: Sample, wanted: int | None, *, times: int = 1) -> tuple[Setting, ...]:
         """Return the setting that puts this rate (bytes/s) in force; nothing if it is in force, or nearly.
 
         None gives the owner's rate back, by its value once writes are no longer delayed, and does not hold it: what
-        RocksDB makes of it is left to RocksDB. Nothing is returned while an operator has pinned the option.
+        RocksDB makes of it is left to RocksDB. Nothing is returned while an operator has pinned the option. A rate of
+        up to so many `times` the wanted one may stay, for a law that will delay nothing soon: writers wait while
+        RocksDB writes its OPTIONS file.
         """
         now, owners = value_now(Knob.DELAYED_WRITE_RATE, sample), owners_rate(sample)
         if now is None or owners is None or _RATE in sample.pinned:
@@ -114,7 +116,7 @@ class HeldRate:
         rate = owners if wanted is None or is_owners else max(FLOOR_BYTES_PER_S, wanted)
         comes_back = is_owners and now != owners and not sample.is_delayed
         is_held = self._has_fallen(sample, rate) and wanted is not None
-        if not (is_held or comes_back or _has_moved(now, rate)):
+        if not (is_held or comes_back or _has_moved(now, rate, times)):
             return ()
         self._in_force = None
         value = _sendable(rate, now, owners, is_delayed=sample.is_delayed)
@@ -135,8 +137,8 @@ class HeldRate:
         return (in_force + 1) * 10 <= least
 
 
-def _has_moved(now: int, rate: int) -> bool:
-    return rate != now and abs(rate - now) * _LEAST_SHARE >= now
+def _has_moved(now: int, rate: int, times: int) -> bool:
+    return rate != now and abs(rate - now) * _LEAST_SHARE >= now and not rate < now <= times * rate
 
 
 def _sendable(rate: int, now: int, owners: int, *, is_delayed: bool) -> int:

@@ -63,6 +63,21 @@ def test_the_rate_moves_by_a_tenth_at_least_and_never_below_the_floor(now: int, 
 
 
 @pytest.mark.parametrize(
+    ("now", "wanted", "value"),
+    [
+        (20 * MIB, 5 * MIB, None),
+        (20 * MIB, 5 * MIB - 1, 5 * MIB - 1),
+        (20 * MIB, 20 * MIB, None),
+        (20 * MIB, 22 * MIB - 1, None),
+        (20 * MIB, 22 * MIB, 22 * MIB),
+    ],
+)
+def test_a_rate_that_will_delay_nothing_soon_may_be_higher(now: int, wanted: int, value: int | None) -> None:
+    settings = HeldRate().settings(seen(now), wanted, times=4)
+    assert [setting.value for setting in settings] == ([] if value is None else [value])
+
+
+@pytest.mark.parametrize(
     ("in_force", "value"),
     [
         (10_000_000, None),

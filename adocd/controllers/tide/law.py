@@ -63,6 +63,10 @@ what compactions read or write, and f the bytes of clients in a bound of files:
                R = 1.5 f x (1 - n) / s                       while a merge runs, because no file leaves before its end;
                                                              n with memtables to be flushed and one file; at most c
 
+The rate is sent again where it is a tenth off. Each time writers wait while RocksDB writes its OPTIONS file, so where
+level 0 has less than 0.8 of the files at which the slope begins, fewer memtables wait than all but two, and nothing
+else delays writes, a rate of up to four times R stays.
+
 The device's rate is learned: it is the most that flushes and compactions were seen to write together, and it comes down
 within minutes while a compaction runs and less is written. So a device that slows down, or has lost its burst credits,
 makes the bound and the lasting rate smaller. Where more is pending than the soft limit, RocksDB delays writes for that,
@@ -147,6 +151,8 @@ _OF_FAMILY = (
     Knob.LEVEL0_STOP,
 )
 _OF_DATABASE = frozenset({*THREADS, Knob.DELAYED_WRITE_RATE, Knob.RATE_LIMIT})
+#: Of the slope's begin in files, from where on the rate is kept exact; before that it may be so many times as high.
+_NEAR_SLOPE, _FAR_TIMES = 0.8, 4
 
 
 class Tide(Controller):
@@ -449,7 +455,17 @@ class Tide(Controller):
     def _rates(self, sample: Sample) -> tuple[Setting, ...]:
         """Hold the rate in a flood, and otherwise give the owner's back."""
         is_held = self._regime in ADMITS and self._is_needed
-        return self._rate.settings(sample, self._admitted(sample) if is_held else None)
+        times = _FAR_TIMES if is_held and not self._delays_soon(sample) else 1
+        return self._rate.settings(sample, self._admitted(sample) if is_held else None, times=times)
+
+    def _delays_soon(self, sample: Sample) -> bool:
+        """Whether RocksDB delays writes, or will soon: by level 0, pending bytes, or the last memtable but one."""
+        return sample.condition != "normal" or any(
+            cf.l0_files + cf.immutable_memtables >= _NEAR_SLOPE * self._gate(cf, sample).slowdown
+            or cf.immutable_memtables >= cf.options.max_write_buffer_number - 2
+            or pending_share(cf) < 1
+            for cf in self._flooded(sample)
+        )
 
     def _admitted(self, sample: Sample) -> int | None:
         """Return the rate at which RocksDB delays writes, in bytes/s, set before it does; None for the owner's."""

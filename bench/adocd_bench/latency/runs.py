@@ -75,7 +75,7 @@ def of_generator(writes: int, threads: int, parent: Path | None) -> HistogramsAg
             Drain("drain", at_most_s=60.0),
         )  # fmt: skip
         options: Mapping[str, int] = {"write_buffer_size": 4 << 20, "max_background_jobs": 2}
-        spec = LoadSpec(Path(directory, "db"), result, phases, options=options, value_bytes=100)
+        spec = LoadSpec(Path(directory, "db"), result, phases, create=True, options=options, value_bytes=100)
         file = room / "load.json"
         file.write_text(spec.to_json(), encoding="utf-8")
         with child(GENERATOR.name, [str(GENERATOR.find_or_build()), str(file)], room, _agent(room, on=True)) as program:

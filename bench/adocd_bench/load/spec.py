@@ -95,8 +95,9 @@ class LoadSpec:
     """A whole run; exactly one phase is measured.
 
     Attributes:
-        database: its directory; what RocksDB has there is destroyed where `create` is true.
+        database: its directory.
         result: the file that is written at the end.
+        create: destroy what RocksDB has there, and create a new one; else there must be one.
         options: by RocksDB's names, of the database and of its column family; the rest is RocksDB's defaults, but
             without compression.
         rate_limiter_bytes_per_s: the rate of a limiter on flushes and compactions; None for none. `bytes_per_sync`
@@ -113,7 +114,7 @@ class LoadSpec:
     database: Path
     result: Path
     phases: tuple[Work | Drain, ...]
-    create: bool = True
+    create: bool = False
     options: Mapping[str, OptionText] = field(default_factory=dict)
     rate_limiter_bytes_per_s: int | None = None
     auto_tuned: bool = False

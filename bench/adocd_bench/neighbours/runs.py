@@ -191,6 +191,7 @@ class _Running:
             self._cap.directory / name,
             self._result(name),
             (work, Drain(_DRAIN, _DRAIN_AT_MOST_S + _BESIDE_S, self._released)),
+            create=True,
             options={**self._options, "use_direct_io_for_flush_and_compaction": True},
             statistics="tickers",
             value_bytes=_VALUE_BYTES,

@@ -50,7 +50,7 @@ def program() -> Path:
 
 
 def spec(disk: Path, *phases: Work | Drain, **settings: Any) -> LoadSpec:
-    return LoadSpec(disk / "db", disk / "result.json", phases, **settings)
+    return LoadSpec(disk / "db", disk / "result.json", phases, **({"create": True} | settings))
 
 
 def command(program: Path, asked: LoadSpec) -> list[str]:
@@ -214,6 +214,18 @@ def test_a_database_that_is_there_is_kept_where_it_is_not_to_be_made(run: Run) -
     reads = Work("read", ClosedArrivals(count=RECORDS), Mix(read=1), KeyChoice("sequential", RECORDS), measured=True)
     assert run(reads, create=False).measured.not_found == 0
     assert run(reads, create=True).measured.not_found == RECORDS
+
+
+def test_who_does_not_ask_for_a_new_database_keeps_the_old_one(program: Path, disk: Path, run: Run) -> None:
+    """A spec that is written by hand may leave `create` out."""
+    run(replace(LOAD, measured=True))
+    reads = Work("read", ClosedArrivals(count=RECORDS), Mix(read=1), KeyChoice("sequential", RECORDS), measured=True)
+    asked = spec(disk, reads)
+    content = json.loads(asked.to_json())
+    del content["create"]
+    (disk / "spec.json").write_text(json.dumps(content))
+    subprocess.run([program, disk / "spec.json"], check=True, capture_output=True, timeout=60)
+    assert read_result(asked.result).measured.not_found == 0
 
 
 def test_keys_in_order_and_of_the_least_size(run: Run) -> None:

@@ -189,6 +189,33 @@ def test_on_a_slow_device_writes_slow_down_to_what_lasts_there_and_never_below_t
     assert rates == pytest.approx([4, 2.49, MIB / MB], rel=0.01)
 
 
+def test_far_from_the_slope_a_rate_that_is_too_high_stays_and_near_it_it_is_exact() -> None:
+    """Each SetDBOptions makes writers wait; at 95 % of what a slow device can do, most of what they waited for."""
+    scene = Scene()
+    scene.flooded()
+    scene.plant.immutable_memtables = 1
+    scene.level0(30, above=10 * MEMTABLE)
+    scene.writes(400)
+    assert Knob.DELAYED_WRITE_RATE in scene.step(10)[1]
+    rate = int(scene.plant.now("delayed_write_rate"))
+    scene.writes(60)
+    assert Knob.DELAYED_WRITE_RATE not in scene.step(120)[1]
+    scene.level0(94, above=10 * MEMTABLE)
+    assert Knob.DELAYED_WRITE_RATE not in scene.step()[1]
+    scene.level0(95, above=10 * MEMTABLE)
+    assert scene.step()[1][Knob.DELAYED_WRITE_RATE] < 0.75 * rate, "with the memtable, 0.8 of the 120 of the slope"
+
+
+def test_a_rate_that_is_too_low_is_raised_anywhere() -> None:
+    scene = Scene()
+    scene.flooded()
+    scene.plant.immutable_memtables = 1
+    scene.level0(10)
+    rate = int(scene.plant.now("delayed_write_rate"))
+    scene.writes(400)
+    assert scene.step(10)[1][Knob.DELAYED_WRITE_RATE] > 1.5 * rate
+
+
 def test_the_rate_is_sent_again_where_rocksdb_has_cut_it() -> None:
     scene = Scene()
     scene.flooded()

@@ -131,6 +131,7 @@ class GeneratedLoad:
             database=job.database,
             result=_result(job),
             phases=self._phases(job),
+            create=True,
             options={**job.scheme.options, "use_direct_io_for_flush_and_compaction": True},
             rate_limiter_bytes_per_s=job.scheme.rate_limiter_bytes_per_s,
             auto_tuned=job.scheme.auto_tuned,

@@ -224,7 +224,7 @@ Spec ReadSpec(const std::string& file) {
   Spec spec;
   spec.database = object.Text("database");
   spec.result = object.Text("result");
-  spec.create = object.Flag("create", true);
+  spec.create = object.Flag("create", false);
   spec.options = object.Options("options");
   spec.rate_limiter_bytes_per_s = object.Whole("rate_limiter_bytes_per_s", 1, static_cast<uint64_t>(kMost));
   spec.auto_tuned = object.Flag("auto_tuned", false);

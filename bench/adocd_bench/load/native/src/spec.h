@@ -58,7 +58,7 @@ struct Phase {
 struct Spec {
   std::string database;
   std::string result;
-  bool create = true;
+  bool create = false;
   OptionMap options;
   std::optional<uint64_t> rate_limiter_bytes_per_s;
   bool auto_tuned = false;
