@@ -114,7 +114,7 @@ def test_what_updates_waited_for_in_the_ten_minutes() -> None:
             continue
         changes = [each for each in run.decisions if each.outcome == "applied" and 0 <= each.at_s < run.measured_s]
         for second in run.seconds:
-            longest_s = second.longest_us / 1e6
+            longest_s = (second.longest_us or 0) / 1e6
             if longest_s > 0.3:
                 found = [each for each in changes if beside(second, each, longest_s)]
                 waited += 1
