@@ -43,7 +43,9 @@ def test_identical_schemes_are_told_apart_in_fewer_than_5_percent(pairs: int) ->
 
 
 def test_the_stated_most_is_not_below_what_is_found() -> None:
-    (stated,) = re.findall(r"\*\*Identical schemes are told apart in at most ([0-9.]+) % of comparisons\.\*\*", PAGE)
+    (stated,) = re.findall(
+        r"\*\*In the simulation, identical schemes are told apart in at most ([0-9.]+) % of comparisons\.\*\*", PAGE
+    )
     worst = [max(rate for _, _, rate in told_apart(pairs)) for pairs in (5, 8)]
     assert max(worst) <= float(stated) / 100 + 0.012  # three standard errors of 3.5 %
     assert float(stated) < 5

@@ -174,7 +174,7 @@ def test_an_event_that_comes_with_a_cached_snapshot_is_seen(tmp_path: Path) -> N
         loop = await _off(scene, database)
         database.sampling.clear()
         database.jobs.end(job)
-        assert await ticks(loop, 1) == ["measuring"]
+        assert await loop.tick() == "measuring"
         assert loop.status.snapshot is not None
         assert [event.kind for event in loop.status.snapshot.events] == ["flush_end"]
         database.sampling.set()
