@@ -21,7 +21,7 @@ MYROCKS_PACKAGES := mariadb-server mariadb-client mariadb-plugin-rocksdb
 SYSTEMD_PACKAGES := systemd
 # The page is driven in a real browser, a real Prometheus reads the metrics, a real proxy stands before them.
 SURFACE_PACKAGES := chromium fonts-dejavu-core prometheus nginx-light openssl
-# Else every command compiles what it imports, and each of pytest's processes all tests.
+# Where it is set, every command compiles all that it imports, and each of pytest's processes all tests.
 unexport PYTHONDONTWRITEBYTECODE
 # cmake starts a make of its own, which says on stderr what it thinks of being part of this one.
 ALONE := MAKEFLAGS=

@@ -123,8 +123,8 @@ stability_schemes=default,default-with-tide-memory,stability,stability-36,spring
 # device should bear about 3,000/s: at 13 MB/s the defaults' maximum was 2,782/s, and 2,313/s lasted.
 block burst-cap-15 5 --scheme "$stability_schemes" --scale 16 --at-once 9 --profile cap-15 --workload burst-lapse \
   --seconds 300
-# Figures 15 and 17: stalls came after 6000 of 7200 s there, so ten minutes, and at a sixteenth these stand for 9600 s. Both
-# commands share a directory and its maximum: the runs are as long, on the same device, which takes 10.5 GB.
+# Figures 15 and 17. Stalls came after 6000 s there; a tenth of that is the least to look for them. Both commands share a
+# directory and its maximum: the runs are as long, on the same device, which takes 10.5 GB.
 scaled long-two-phase-cap-13 16 5 --profile cap-13 --workload two-phase --seconds 600 \
   --scheme default,default-with-tide-memory,tide
 if is_wanted long-lasting-cap-13; then

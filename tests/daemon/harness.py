@@ -92,16 +92,18 @@ def session_of(loop: TargetLoop) -> Session:
 
 async def ticks(loop: TargetLoop, count: int) -> list[str]:
     """Tick so that each tick sees a fresh snapshot, again where the agent answers with an old one; the sentences."""
-    sentences: list[str] = []
+    return [await _fresh_tick(loop) for _ in range(count)]
+
+
+async def _fresh_tick(loop: TargetLoop) -> str:
     deadline_s = time.monotonic() + PATIENCE_S
-    while len(sentences) < count:
+    while True:
         seen_s = _snapshot_s(loop)
         await asyncio.sleep(FRESH_S)
         sentence = await loop.tick()
         if sentence != "measuring" or seen_s is None or _snapshot_s(loop) != seen_s:
-            sentences.append(sentence)
+            return sentence
         assert time.monotonic() < deadline_s, f"no fresh snapshot within {PATIENCE_S} s"
-    return sentences
 
 
 def _snapshot_s(loop: TargetLoop) -> float | None:
