@@ -17,7 +17,7 @@ from adocd.model.sample import ColumnFamilySample, Sample
 #: Share of the bound at which the gate opens.
 OPENS = 0.5
 #: Of the free space, of the soft limit of pending compaction bytes, and of the hard one.
-_FREE_SHARE, _SOFT_SHARE, _HARD_SHARE = 3, 2, 2
+_FREE_SHARE, _SOFT_SHARE, _HARD_SHARE = 2.5, 2, 2
 #: The bound follows what is learned in steps of at least this factor, because each step is a SetOptions call, and down
 #: only after so many seconds: what neighbours want for a moment opens no gate. Where the soft limit holds the gate, it
 #: follows that more closely, because beyond it RocksDB delays writes.
@@ -228,7 +228,7 @@ def most_bytes(
     if device is not None:
         limits.append(device * parameters.pay_back_s / 2 / sharers)
     if room is not None:
-        # A merge also writes what the base level holds.
+        # A merge of all of level 0 writes it and what the base level holds: of the rest, a fifth stays free.
         limits.append(max(0.0, (room - base_level_bytes(cf, sample)) / _FREE_SHARE / sharers))
     if soft := owners_value(Knob.SOFT_PENDING_LIMIT, sample, cf.name):
         limits.append(soft / _SOFT_SHARE)

@@ -31,7 +31,8 @@ The bound of level 0, shared among the column families that were in a flood, is 
 
     device x pay_back_s / 2      level 1 may hold as much, and a merge out of level 0 writes both
     debt_max_bytes
-    free space / 3               a merge needs its inputs' space again, and RocksDB cancels one that has not got it
+    (free space - L1) / 2.5      a merge needs its inputs' space again, and RocksDB cancels one that has not got it;
+                                 where it takes all of both levels, a fifth of that space stays free
     soft pending limit / 2       which counts it, and what level 1 holds
     hard pending limit / 2       what would be due in all levels if the owner's base level came back at once
     files_max files

@@ -22,7 +22,7 @@ class TideParameters(Parameters):
         description="how long the device may need to merge what a flood leaves in level 0",
     )
     debt_max_bytes: int = Field(default=32 << 30, ge=MIB, le=1 << 50, description="most bytes in level 0")
-    files_max: int = Field(default=200, ge=8, le=10_000, description="most level-0 files while nobody reads")
+    files_max: int = Field(default=300, ge=8, le=10_000, description="most level-0 files while nobody reads")
     reads_share: float = Field(
         default=0.001,
         ge=0,

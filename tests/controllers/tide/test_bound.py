@@ -107,14 +107,14 @@ def free(space_gib: int) -> dict[str, Any]:
 
 
 def test_what_a_merge_has_written_does_not_lower_the_bound_while_it_runs() -> None:
-    scene = merging(free(75), free(40))
+    scene = merging(free(63), free(33))
     scene.level0(120, above=20 * GIB)
     assert scene.step(15)[0] == "tide.brim"
     assert scene.plant.now("level0_stop_writes_trigger") == "200"
 
 
 def test_space_that_is_still_taken_when_the_merge_has_ended_counts() -> None:
-    scene = merging(free(75), free(24))
+    scene = merging(free(63), free(20))
     assert scene.step(30) == ("", {})
     scene.plant.members |= {"events": (), "running_compactions": 0}
     assert scene.step(15)[1][Knob.LEVEL0_STOP] == 64
@@ -122,7 +122,7 @@ def test_space_that_is_still_taken_when_the_merge_has_ended_counts() -> None:
 
 def test_nor_does_the_part_of_the_space_that_the_arbiter_allots() -> None:
     """It is of the same free space."""
-    before, now = ({"allowance": replace(WHOLE, space_bytes=space_gib * GIB)} for space_gib in (75, 40))
+    before, now = ({"allowance": replace(WHOLE, space_bytes=space_gib * GIB)} for space_gib in (63, 33))
     assert merging({"surroundings": AROUND, **before}, now).step(30) == ("", {})
 
 

@@ -19,7 +19,7 @@ class Scene:
     """A database with the law at work, clients that write 100 MB/s, and a device that writes 200."""
 
     def __init__(self, **parameters: float) -> None:
-        self.law: Controller = make("tide", **{"limiter": False, "pay_back_s": 300, **parameters})
+        self.law: Controller = make("tide", **{"limiter": False, "pay_back_s": 300, "files_max": 200, **parameters})
         self.plant = Plant()
         self.plant.tickers = {READ: 0}
         self.plant.members |= {"writes_per_s": 100_000.0, "written_bytes_per_s": 100.0 * MB}

@@ -43,8 +43,8 @@ def test_the_bound_is_what_its_share_of_the_disks_pays_back() -> None:
     assert (found[Knob.LEVEL0_TRIGGER], found[Knob.LEVEL0_STOP]) == (33, 67)
 
 
-def test_the_bound_is_a_third_of_its_space() -> None:
-    scene = shared(Scene(), replace(WHOLE, space_bytes=24 * GIB))
+def test_the_bound_is_two_fifths_of_its_space() -> None:
+    scene = shared(Scene(), replace(WHOLE, space_bytes=20 * GIB))
     scene.plant.members["surroundings"] = AROUND
     assert scene.flooded()[1][Knob.LEVEL0_STOP] == 64
 
@@ -91,27 +91,27 @@ def test_a_light_weight_counts_on_little_of_what_the_law_has_seen_itself() -> No
 
 def test_the_bound_stays_when_nobody_looked_at_the_free_space_in_time() -> None:
     scene = Scene()
-    scene.plant.members["surroundings"] = replace(AROUND, free_bytes=24 * GIB)
+    scene.plant.members["surroundings"] = replace(AROUND, free_bytes=20 * GIB)
     assert scene.flooded()[1][Knob.LEVEL0_STOP] == 64
     scene.plant.members["surroundings"] = None
     assert Knob.LEVEL0_STOP not in scene.step(30)[1]
 
 
 def test_a_bound_that_makes_way_for_others_does_not_follow_what_grows() -> None:
-    scene = shared(Scene(), replace(WHOLE, is_scarce=True, space_bytes=9 * GIB))
+    scene = shared(Scene(), replace(WHOLE, is_scarce=True, space_bytes=15 * GIB // 2))
     scene.background(60, 140, running=0)
     scene.plant.members["surroundings"] = AROUND
     assert scene.step()[1][Knob.LEVEL0_TRIGGER] == 24
-    shared(scene, replace(WHOLE, is_scarce=True, space_bytes=24 * GIB))
+    shared(scene, replace(WHOLE, is_scarce=True, space_bytes=20 * GIB))
     assert scene.step(30) == ("", {})
-    shared(scene, replace(WHOLE, is_scarce=True, space_bytes=6 * GIB))
+    shared(scene, replace(WHOLE, is_scarce=True, space_bytes=5 * GIB))
     assert scene.step(5) == ("", {})
     assert scene.step(10)[1][Knob.LEVEL0_TRIGGER] == 16
 
 
 def test_a_small_bound_shuts_the_gate_and_leaves_the_owners_slope() -> None:
-    """3 GiB of space are 16 files of 64 MiB in level 0: merged at 8, and slowed down at the owner's 20, not at 9."""
-    scene = shared(Scene(), replace(WHOLE, is_scarce=True, space_bytes=3 * GIB))
+    """2.5 GiB of space are 16 files of 64 MiB in level 0: merged at 8, and slowed down at the owner's 20, not at 9."""
+    scene = shared(Scene(), replace(WHOLE, is_scarce=True, space_bytes=5 * GIB // 2))
     scene.plant.members["surroundings"] = AROUND
     rule, found = scene.step()
     assert (rule, set(found)) == ("tide.yield", {Knob.LEVEL0_TRIGGER, Knob.LEVEL_BASE_SIZE})
