@@ -15,6 +15,14 @@ def test_few_files_are_two_triggers_and_no_more_than_slow_writes_down(trigger: i
     assert few_files(trigger, slowdown) == few
 
 
+@pytest.mark.parametrize(("now", "few"), [(8, 8), (30, 8), (60, 10), (100, 16), (128, 20), (5000, 20)])
+def test_few_files_are_a_sixth_of_a_trigger_in_force_that_is_large(now: int, few: int) -> None:
+    """Five of the owner's triggers at most, and as many where that is in force: the first step is not undone."""
+    assert few_files(4, 36, now) == few
+    assert few_files(4, 36, few) == few
+    assert few_files(4, 12, now) == min(few, 12)
+
+
 @pytest.mark.parametrize("slowdown", [0, -1])
 def test_a_slowdown_that_is_off_is_no_limit(slowdown: int) -> None:
     assert few_files(4, slowdown) == 8

@@ -1,7 +1,7 @@
 """How much level 0 may hold in a flood, how the base level comes down again, and what is still owed."""
 
 import math
-from collections.abc import Callable, Set
+from collections.abc import Callable, Collection, Set
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -74,18 +74,16 @@ class DiskFacts:
 
     Attributes:
         device: what flushes and compactions may count on, in bytes/s; None if unknown.
-        free_bytes: the free space; None if unknown.
+        room: the space for level 0 and its merges, in bytes; None if unknown.
         kept: what flushes write for each byte that clients write, at most 1.
         sharers: the column families that divide what there is.
-        is_merging: whether a merge out of level 0 may be running, and none has just ended.
 
     """
 
     device: float | None
-    free_bytes: int | None
+    room: int | None
     kept: float
     sharers: int
-    is_merging: bool
 
 
 class Level0Bounds:
@@ -97,8 +95,9 @@ class Level0Bounds:
         self.of: dict[str, Bound] = {}
         #: For how long each one's bound has been too high.
         self._too_high_s: dict[str, float] = {}
-        #: The space for its level 0 and merges in bytes, and what its files have for each byte of their memtables.
-        self._rooms: dict[str, int] = {}
+        #: The space for level 0 and its merges, in bytes.
+        self._room: int | None = None
+        #: What each one's files have for each byte of their memtables.
         self._kept: dict[str, float] = {}
         #: For how long each one's memtables in force have been smaller than what was asked for.
         self._refused_s: dict[str, float] = {}
@@ -109,11 +108,33 @@ class Level0Bounds:
 
     def keep(self, names: Set[str]) -> None:
         """Forget all other column families."""
-        known: tuple[dict[str, Bound] | dict[str, float] | dict[str, int], ...]
-        known = (self.of, self._too_high_s, self._rooms, self._kept, self._refused_s)
+        known: tuple[dict[str, Bound] | dict[str, float], ...]
+        known = (self.of, self._too_high_s, self._kept, self._refused_s)
         for figures in known:
             for name in figures.keys() - names:
                 del figures[name]
+        if not self.of:
+            self._room = None
+
+    def room(
+        self, flooded: Collection[ColumnFamilySample], sample: Sample, free_bytes: int | None, *, is_merging: bool
+    ) -> int | None:
+        """Return the space for level 0 of all column families in the flood and its merges, in bytes; None if unknown.
+
+        What level 0 holds has been taken already, and a merge also writes what the base level holds. While a merge
+        runs, what it has written takes space until its inputs are gone: that makes the room no smaller. When one ends,
+        the room is what is free then, although another may have begun: else it would never become smaller where they
+        overlap. `is_merging`: a merge out of level 0 may be running, and none has just ended.
+        """
+        if free_bytes is None or any(cf.level_bytes is None for cf in flooded):
+            return None
+        room, allowed = free_bytes + sum(cf.level_bytes[0] for cf in flooded if cf.level_bytes), sample.allowance
+        if allowed is not None and allowed.space_bytes is not None:
+            room = min(room, allowed.space_bytes)
+        if is_merging:
+            room = max(room, self._room or room)
+        self._room = room
+        return room - sum(base_level_bytes(cf, sample) for cf in flooded)
 
     def follow(
         self, cf: ColumnFamilySample, sample: Sample, memtable_bytes: int, disk: DiskFacts, *, may_grow: bool
@@ -132,7 +153,7 @@ class Level0Bounds:
             sample,
             self._parameters,
             device=disk.device,
-            room=self._room(cf, sample, disk),
+            room=disk.room,
             sharers=disk.sharers,
         )
         files = min(self._parameters.files_max, most // size)
@@ -169,23 +190,6 @@ class Level0Bounds:
                 self._kept[cf.name] = 1.0 if share > NEARLY_ALL else share
         return max(1, mean, int(memtable_bytes * self._kept.get(cf.name, kept)))
 
-    def _room(self, cf: ColumnFamilySample, sample: Sample, disk: DiskFacts) -> int | None:
-        """Return the space for level 0 and its merges, in bytes; None if unknown.
-
-        What level 0 holds has been taken already. While a merge runs, what it has written takes space until its inputs
-        are gone: that makes the room no smaller. When one ends, the room is what is free then, although another may
-        have begun: else it would never become smaller where they overlap.
-        """
-        if disk.free_bytes is None or cf.level_bytes is None:
-            return None
-        room, allowed = disk.free_bytes + cf.level_bytes[0], sample.allowance
-        if allowed is not None and allowed.space_bytes is not None:
-            room = min(room, allowed.space_bytes)
-        if disk.is_merging:
-            room = max(room, self._rooms.get(cf.name, room))
-        self._rooms[cf.name] = room
-        return room
-
 
 def levels_of(cf: ColumnFamilySample, sample: Sample, base_bytes: int, more_bytes: int = 0) -> LevelTargets | None:
     """Return the levels as they would be with this base level, and with so many bytes more in it; None if unknown."""
@@ -219,8 +223,8 @@ def most_bytes(
 ) -> int:
     """Return the most bytes that this column family's level 0 may hold, one of `sharers` in a flood.
 
-    `device` is what flushes and compactions may count on in bytes/s, `room` the space for level 0 and its merges in
-    bytes; None if unknown.
+    `device` is what flushes and compactions may count on in bytes/s, `room` the space for level 0 of all of them and
+    its merges in bytes; None if unknown.
     """
     allowed = sample.allowance
     part = 1.0 if allowed is None else max(allowed.device_share, allowed.fair_share)
@@ -228,8 +232,8 @@ def most_bytes(
     if device is not None:
         limits.append(device * parameters.pay_back_s / 2 / sharers)
     if room is not None:
-        # A merge of all of level 0 writes it and what the base level holds: of the rest, a fifth stays free.
-        limits.append(max(0.0, (room - base_level_bytes(cf, sample)) / _FREE_SHARE / sharers))
+        # Level 0 and a merge of all of it: a fifth stays free.
+        limits.append(max(0.0, room / _FREE_SHARE / sharers))
     if soft := owners_value(Knob.SOFT_PENDING_LIMIT, sample, cf.name):
         limits.append(soft / _SOFT_SHARE)
     most = int(min(limits))

@@ -254,7 +254,7 @@ def ebbing(cf: ColumnFamilySample, sample: Sample, *, is_merging: bool, is_const
     )
     if trigger is None or base is None:
         return
-    few = few_files(trigger, slowdown or 0)
+    few = few_files(trigger, slowdown or 0, cf.options.level0_file_num_compaction_trigger)
     on_its_way = coming_down(base, cf, sample)
     if cf.l0_files < few:
         yield Setting(Knob.LEVEL_BASE_SIZE, on_its_way, cf.name)

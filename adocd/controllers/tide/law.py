@@ -12,7 +12,7 @@ ComputeCompactionScore).
 | calm | none of the others | everything is the owner's |
 | flood | memtables wait, a stall, twice the owner's trigger, a peak | memory, flush slots, wide merges; a shut gate |
 | brim | level 0 is at 0.6 of the bound | the same, and writes are delayed, from what clients do to what lasts |
-| ebb | clients write little, or nothing has pressed for long | twice the owner's trigger, then base level and trigger |
+| ebb | clients write little, or nothing has pressed for long | level 0 is merged, then base level and trigger |
 | yield | others want more of the same disks than is left | the gate and the base level alone: merges are put off |
 
 In a flood the memory budget is taken at once, in memtables with a flush slot for each that waits, and merges are four
@@ -32,15 +32,16 @@ The bound of level 0, shared among the column families that were in a flood, is 
     device x pay_back_s / 2      level 1 may hold as much, and a merge out of level 0 writes both
     debt_max_bytes
     (free space - L1) / 2.5      a merge needs its inputs' space again, and RocksDB cancels one that has not got it;
-                                 where it takes all of both levels, a fifth of that space stays free
+                                 where all of level 0 is merged with all of L1, a fifth of that space stays free
     soft pending limit / 2       which counts it, and what level 1 holds
     hard pending limit / 2       what would be due in all levels if the owner's base level came back at once
     files_max files
 
 A file is a memtable times a, or the mean of level 0's files if that is more, or if there are 40 of them; the memtable
 is the one in force where a larger one has not come for 30 s. The free space is that from before the merge that runs,
-because what the merge reads goes when it ends. The gate opens below half
-of the bound where level 0, once it is due, would make more pending than the soft limit.
+because what the merge reads goes when it ends, and level 0 counts as free; of several column families in the flood,
+level 0 and L1 are those of all of them. The gate opens below half of the bound where level 0, once it is due, would
+make more pending than the soft limit.
 
 It also opens below that where clients leave the device room. Once nobody has waited for half a minute, what they write,
 w bytes/s, is what they want. A device that they do not fill would only collect debt behind a shut gate, so level 0 is
@@ -351,8 +352,10 @@ class Tide(Controller):
         """Follow the largest backlog that the device, the disk and the owner allow."""
         learned = self._learned
         sharers = max(1, len(self._bounds.of.keys() & (self._pressed | self._written)))
-        disk = DiskFacts(self._device(sample), learned.free_bytes, learned.kept, sharers, is_merging=self._merges.go_on)
-        for cf in self._flooded(sample):
+        flooded = self._flooded(sample)
+        room = self._bounds.room(flooded, sample, learned.free_bytes, is_merging=self._merges.go_on)
+        disk = DiskFacts(self._device(sample), room, learned.kept, sharers)
+        for cf in flooded:
             memtable_bytes, may_grow = self._memtables(cf, sample)[0], cf.name in self._pressed
             self._bounds.follow(cf, sample, memtable_bytes, disk, may_grow=may_grow)
 

@@ -227,7 +227,7 @@ def _hold_base(cf: ColumnFamilySample, wanted: dict[OptionName, str], current: V
     if int(wanted[base]) >= int(current[base]) or int(current.get(trigger, 0)) <= int(baseline.get(trigger, 0)):
         return []
     held = []
-    few = few_files(int(baseline.get(trigger, 0)), int(baseline[slowdown]))
+    few = few_files(int(baseline.get(trigger, 0)), int(baseline[slowdown]), int(current[trigger]))
     # Not above a slowdown that comes down in the same change.
     most = min(cf.l0_files, _slowdown_or(int(wanted.get(slowdown, current[slowdown])), cf.l0_files))
     if wanted.get(trigger) == baseline.get(trigger, "") and int(current[trigger]) >= few <= most:
@@ -319,10 +319,11 @@ def _postpone(
     base = of_family(family, BASE)
     if {base, slowdown} <= baseline.keys() and _may_exceed(base, back, baseline, reached):
         trigger = of_family(family, TRIGGER)
-        few = few_files(int(baseline.get(trigger, 0)), int(baseline[slowdown]))
+        raised = max(int(values.get(trigger, 0)) for values in reached)
+        few = few_files(int(baseline.get(trigger, 0)), int(baseline[slowdown]), raised)
         later.append(_when(family, _L0_FILES, _slowdown_or(int(baseline[slowdown]), few), BASE, baseline[base]))
         _raise(base, back, baseline, reached, None)
-        if trigger in back and any(int(values.get(trigger, 0)) >= few for values in reached):
+        if trigger in back and raised >= few:
             later.append(_when(family, _L0_FILES, few, TRIGGER, back[trigger]))
             back[trigger] = str(few)
     return later

@@ -16,6 +16,7 @@ from adocd.model.values import OptionName, Values, of_family
 from tests.controllers.laws import MB, all_settings
 from tests.controllers.tide.families import Families, scene_of
 from tests.controllers.tide.test_law import GIB, MEMTABLE, Scene
+from tests.controllers.tide.test_shared_disks import AROUND
 
 SOFT = 64 * GIB
 
@@ -64,6 +65,26 @@ def test_a_column_family_that_was_written_in_this_flood_counts_until_the_flood_i
     assert scene.step()[1][Knob.MEMTABLE_SIZE] == 96 * MIB, "512 MiB without the other's 128"
     plant.figures["other"]["memtables_bytes"] = 2048
     assert Knob.MEMTABLE_SIZE not in scene.step(10)[1]
+
+
+# -- the space
+
+
+def test_all_column_families_in_a_flood_have_room_for_their_merges_at_the_same_time() -> None:
+    def bounds(level0_gib: int, base_gib: int, free_gib: int) -> list[int]:
+        scene, plant = scene_of("other")
+        plant.members["surroundings"] = replace(AROUND, free_bytes=free_gib * GIB)
+        plant.figures["other"] = {
+            "immutable_memtables": 2,
+            "memtables_bytes": 96 * MIB,
+            "level_bytes": (level0_gib * GIB, base_gib * GIB, 0, 0, 0, 0, 0),
+        }
+        scene.flooded()
+        return [int(plant.now_in(name, "level0_stop_writes_trigger")) for name in ("default", "other")]
+
+    assert bounds(0, 0, free_gib=50) == [160, 160], "10 GiB each, in files of 64 MiB"
+    assert bounds(10, 0, free_gib=40) == [160, 160], "what level 0 holds is theirs already"
+    assert bounds(0, 20, free_gib=50) == [96, 96], "the other's merge writes its level 1 again"
 
 
 # -- the rate

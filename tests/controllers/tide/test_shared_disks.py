@@ -124,7 +124,7 @@ def test_when_nobody_wants_more_the_files_are_merged_and_then_all_is_given_back(
     scene.level0(40)
     scene.background(0, 0, running=0)
     shared(scene, WHOLE)
-    assert scene.step() == ("tide.ebb", {Knob.LEVEL0_TRIGGER: 8})
+    assert scene.step() == ("tide.ebb", {Knob.LEVEL0_TRIGGER: 16})
     scene.level0(0)
     assert scene.step() == ("tide.ebb", {Knob.LEVEL_BASE_SIZE: 256 * MIB, Knob.LEVEL0_TRIGGER: 4})
     rule, found = scene.step(2)

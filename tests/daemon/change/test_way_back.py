@@ -98,24 +98,24 @@ def test_a_raised_trigger_comes_back_with_the_base_level_once_few_files_are_left
     raised, originals = family({base: 16 * GIB, TRIGGER: 100, SLOWDOWN: 120}), family({base: 256 * MIB, TRIGGER: 4})
     found = plan(raised)
     assert found.restore == (
-        RestoreStep(ColumnFamilyChange("default", {SLOWDOWN: "20", TRIGGER: "8"})),
+        RestoreStep(ColumnFamilyChange("default", {SLOWDOWN: "20", TRIGGER: "16"})),
         waits(base, str(256 * MIB), L0_FILES, below=20),
-        waits(TRIGGER, "4", L0_FILES, below=8),
+        waits(TRIGGER, "4", L0_FILES, below=16),
     )
     # The daemon's own way back has the same two steps.
     large = opened({base: 16 * GIB, TRIGGER: 100}, l0=87)
     back = plan(originals, large, defaults(), originals.keys())
-    assert back.sent == family({TRIGGER: 8})
+    assert back.sent == family({TRIGGER: 16})
     assert back.held == (
-        f"{TRIGGER} of default goes to 4 when level 0, now 87 files, has less than 8",
+        f"{TRIGGER} of default goes to 4 when level 0, now 87 files, has less than 16",
         f"{base} of default goes to {256 * MIB} when level 0, now 87 files, has less than 20",
     )
     large.apply(back.changes[0])
     large.l0["default"] = 19
     again = plan(originals, large, defaults(), originals.keys())
     assert again.sent == family({base: 256 * MIB}), "a load that goes on must not keep the base level"
-    assert again.held == (f"{TRIGGER} of default goes to 4 when level 0, now 19 files, has less than 8",)
-    few = opened({base: 16 * GIB, TRIGGER: 8}, l0=7)
+    assert again.held == (f"{TRIGGER} of default goes to 4 when level 0, now 19 files, has less than 16",)
+    few = opened({base: 16 * GIB, TRIGGER: 16}, l0=15)
     assert plan(originals, few, defaults(), originals.keys()).sent == originals
     large.apply(again.changes[0])
     assert plan(originals, large, defaults(), originals.keys()).sent == family({TRIGGER: 4}), (
@@ -162,14 +162,14 @@ def test_where_the_slowdown_is_off_the_base_level_waits_for_few_files() -> None:
     owners = defaults() | family({SLOWDOWN: -1})
     raised, originals = family({base: 16 * GIB, TRIGGER: 100}), family({base: 256 * MIB, TRIGGER: 4})
     assert plan(raised, opened({SLOWDOWN: -1}), owners).restore == (
-        RestoreStep(ColumnFamilyChange("default", {TRIGGER: "8"})),
-        waits(base, str(256 * MIB), L0_FILES, below=8),
-        waits(TRIGGER, "4", L0_FILES, below=8),
+        RestoreStep(ColumnFamilyChange("default", {TRIGGER: "16"})),
+        waits(base, str(256 * MIB), L0_FILES, below=16),
+        waits(TRIGGER, "4", L0_FILES, below=16),
     )
     large = opened({base: 16 * GIB, TRIGGER: 100, SLOWDOWN: -1}, l0=87)
     back = plan(originals, large, owners, originals.keys())
-    assert back.sent == family({TRIGGER: 8})
-    assert [sentence.rpartition(" ")[2] for sentence in back.held] == ["8", "8"]
+    assert back.sent == family({TRIGGER: 16})
+    assert [sentence.rpartition(" ")[2] for sentence in back.held] == ["16", "16"]
 
 
 def test_what_goes_below_its_original_and_may_still_be_above_goes_up_first() -> None:
