@@ -51,7 +51,7 @@ block wal-cap-210 5 --scheme default,default-with-adoc-memory,grid-best-within-m
   --profile cap-210,cap-210-wal-outside --workload fillrandom --seconds 60
 # The laws with their memory's twins, and the best grid within the default's memory.
 flood_schemes=default,default-with-adoc-memory,default-with-tide-memory,grid-best-within-memory,adoc,tide
-# A disk of 60 GB: two fifths of its free space, which `tide` keeps in level 0 at most, is more than a minute fills.
+# A disk of 60 GB: a good third of its free space, which `tide` keeps in level 0 at most, is more than a minute fills.
 block tide-cap-210 5 --scheme "$flood_schemes,silk-o" --profile cap-210 --workload fillrandom --seconds 60 \
   --device-gb 60
 # Five minutes, so that the limits of pending bytes matter. Alone: its device takes the whole disk.
@@ -78,7 +78,7 @@ scaled long-cap-15 32 8 --scheme "$flood_schemes,silk-o" --profile cap-15 --work
 # The same with the settings of the paper's table 3 and ADOC's halves (figures 12, 13, 16, 20 and 21).
 adoc_schemes=default,default-again,default-with-adoc-memory,default-with-silk-p-memory,grid-best-within-memory,auto-tuned
 adoc_schemes+=,adoc,adoc-threads,adoc-batch,silk-d,silk-p,silk-o,default-with-tide-memory,tide
-# Two fifths of the free space of 7 GB are more than what `tide` keeps in level 0 at most, 2 GiB.
+# A good third of the free space of 7 GB is more than what `tide` keeps in level 0 at most, 2 GiB.
 scaled adoc-cap-13 16 9 --scheme "$adoc_schemes" --profile cap-13 --workload fillrandom --seconds 300 --device-gb 7
 scaled adoc-cap-15 32 11 --scheme "$adoc_schemes" --profile cap-15 --workload fillrandom --seconds 300 --device-gb 7
 # YCSB. Reads use the processors, and those of a shared machine change their speed, so the runs of a pair are side by side:

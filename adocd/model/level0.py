@@ -1,22 +1,30 @@
 """Level 0 after a large merge."""
 
-#: Few files, in the owner's triggers: always, and the most, as a share of those that a large merge took.
-_LEAST_TRIGGERS, _MOST_TRIGGERS, _OF_A_MERGE = 2, 5, 6
+from collections.abc import Sequence
+
+#: Few files: at least and at most so many of the owner's triggers, and in between a share of those beside them.
+_LEAST_TRIGGERS, _MOST_TRIGGERS, _SHARE = 2, 5, 6
 
 
-def few_files(trigger: int, slowdown: int, now: int = 0) -> int:
+def few_files(trigger: int, slowdown: int, beside: int = 0) -> int:
     """Return the number of L0 files below which level 1, where it is too large, is better moved down first.
 
     A large merge out of level 0 leaves the files behind that came while it ran. The owner's trigger would merge them at
     once, with all that level 1 holds now: for five files, RocksDB wrote ten gigabytes again. With the owner's base
-    level in force, it moves level 1 down first, mostly without writing it. With many files that costs more than it
-    saves: level 1 holds at least as many as the trigger in force, `now`, and few are at most a sixth of that. Measured
-    with 18 files above a level 1 of 256: RocksDB wrote 0.6 GB, and 2.4 GB where the files were merged with all of it.
+    level in force, it moves level 1 down first, mostly without writing it: for 18 files above 256 in level 1 it wrote
+    0.6 GB, and 2.4 GB where they were merged first. With many files moving costs more than it saves.
 
-    So where both were raised, the trigger comes back in two steps: to this number, which leaves a few files alone, and
-    to the owner's when the base level comes back. That they are as few with the first step in force lets the second
-    follow. A slowdown of 0 or less is none, as one that was switched off live.
+    So few are a sixth of the files `beside` them, but at least two of the owner's triggers, and at most five and no
+    more than the owner's slowdown. A slowdown of 0 or less is none, as one that was switched off live. Where base level
+    and trigger were raised, the trigger comes back in two steps: to this number, which leaves a few files alone, and to
+    the owner's when the base level comes back.
     """
-    most = min(slowdown, _MOST_TRIGGERS * trigger) if slowdown > 0 else _MOST_TRIGGERS * trigger
-    of_merge = now if now <= most else now // _OF_A_MERGE
-    return max(1, trigger, min(most, max(_LEAST_TRIGGERS * trigger, of_merge)))
+    most = _MOST_TRIGGERS * trigger if slowdown <= 0 else min(slowdown, _MOST_TRIGGERS * trigger)
+    return max(1, trigger, min(most, max(_LEAST_TRIGGERS * trigger, beside // _SHARE)))
+
+
+def files_in_level_1(l0_files: int, level_bytes: Sequence[int] | None) -> int:
+    """Return how many files of level 0's mean size level 1 has when level 0 is merged, by the bytes of each level."""
+    if level_bytes is None or len(level_bytes) == 1 or not any(level_bytes[:1]):
+        return l0_files
+    return int(l0_files * (1 + level_bytes[1] / level_bytes[0]))

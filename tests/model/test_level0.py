@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from adocd.model.level0 import few_files
+from adocd.model.level0 import few_files, files_in_level_1
 
 
 @pytest.mark.parametrize(
@@ -15,12 +15,18 @@ def test_few_files_are_two_triggers_and_no_more_than_slow_writes_down(trigger: i
     assert few_files(trigger, slowdown) == few
 
 
-@pytest.mark.parametrize(("now", "few"), [(8, 8), (30, 8), (60, 10), (100, 16), (128, 20), (5000, 20)])
-def test_few_files_are_a_sixth_of_a_trigger_in_force_that_is_large(now: int, few: int) -> None:
-    """Five of the owner's triggers at most, and as many where that is in force: the first step is not undone."""
-    assert few_files(4, 36, now) == few
-    assert few_files(4, 36, few) == few
-    assert few_files(4, 12, now) == min(few, 12)
+@pytest.mark.parametrize(("beside", "few"), [(8, 8), (50, 8), (60, 10), (100, 16), (128, 20), (5000, 20)])
+def test_few_files_are_a_sixth_of_those_beside_them_up_to_five_triggers(beside: int, few: int) -> None:
+    assert few_files(4, 36, beside) == few
+    assert few_files(4, 12, beside) == min(few, 12)
+
+
+@pytest.mark.parametrize(
+    ("level_bytes", "files"),
+    [((10, 90), 200), ((10, 0), 20), ((0, 90), 20), ((), 20), (None, 20), ((10,), 20)],
+)
+def test_files_in_level_1_are_of_the_size_of_those_in_level_0(level_bytes: tuple[int, ...] | None, files: int) -> None:
+    assert files_in_level_1(20, level_bytes) == files
 
 
 @pytest.mark.parametrize("slowdown", [0, -1])

@@ -10,14 +10,13 @@ from adocd.controllers.tide.parameters import TideParameters
 from adocd.model.knob import Knob
 from adocd.model.level0 import few_files
 from adocd.model.levels import LevelTargets
-from adocd.model.options import LEVEL_COMPACTION
 from adocd.model.reading import owners_value
 from adocd.model.sample import ColumnFamilySample, Sample
 
 #: Share of the bound at which the gate opens.
 OPENS = 0.5
 #: Of the free space, of the soft limit of pending compaction bytes, and of the hard one.
-_FREE_SHARE, _SOFT_SHARE, _HARD_SHARE = 2.5, 2, 2
+_FREE_SHARE, _SOFT_SHARE, _HARD_SHARE = 2.7, 2, 2
 #: The bound follows what is learned in steps of at least this factor, because each step is a SetOptions call, and down
 #: only after so many seconds: what neighbours want for a moment opens no gate. Where the soft limit holds the gate, it
 #: follows that more closely, because beyond it RocksDB delays writes.
@@ -74,7 +73,7 @@ class DiskFacts:
 
     Attributes:
         device: what flushes and compactions may count on, in bytes/s; None if unknown.
-        room: the space for level 0 and its merges, in bytes; None if unknown.
+        room: the space for level 0 of all of them and for its merges, in bytes; None if unknown.
         kept: what flushes write for each byte that clients write, at most 1.
         sharers: the column families that divide what there is.
 
@@ -95,8 +94,8 @@ class Level0Bounds:
         self.of: dict[str, Bound] = {}
         #: For how long each one's bound has been too high.
         self._too_high_s: dict[str, float] = {}
-        #: The space for level 0 and its merges, in bytes.
-        self._room: int | None = None
+        #: What was free when no merge ran, and level 0, in bytes; and of which column families.
+        self._space: tuple[int, frozenset[str]] | None = None
         #: What each one's files have for each byte of their memtables.
         self._kept: dict[str, float] = {}
         #: For how long each one's memtables in force have been smaller than what was asked for.
@@ -114,27 +113,32 @@ class Level0Bounds:
             for name in figures.keys() - names:
                 del figures[name]
         if not self.of:
-            self._room = None
+            self.forget_space()
+
+    def forget_space(self) -> None:
+        """Forget what was free: it is not followed outside a flood."""
+        self._space = None
 
     def room(
-        self, flooded: Collection[ColumnFamilySample], sample: Sample, free_bytes: int | None, *, is_merging: bool
+        self, sharing: Collection[ColumnFamilySample], sample: Sample, free_bytes: int | None, *, is_merging: bool
     ) -> int | None:
-        """Return the space for level 0 of all column families in the flood and its merges, in bytes; None if unknown.
+        """Return the space for level 0 of these column families and its merges, in bytes; None if unknown.
 
-        What level 0 holds has been taken already, and a merge also writes what the base level holds. While a merge
-        runs, what it has written takes space until its inputs are gone: that makes the room no smaller. When one ends,
-        the room is what is free then, although another may have begun: else it would never become smaller where they
-        overlap. `is_merging`: a merge out of level 0 may be running, and none has just ended.
+        Level 0 counts as free, because it is what is to be bounded; the base level does not, because a merge writes it
+        again. While a merge runs, what it has written takes space until its inputs are gone: that makes the room no
+        smaller. When one ends, the room is what is free then, although another may have begun: else it would never
+        become smaller where they overlap. `is_merging`: a merge out of level 0 may be running, and none has just ended.
         """
-        if free_bytes is None or any(cf.level_bytes is None for cf in flooded):
+        if free_bytes is None:
             return None
-        room, allowed = free_bytes + sum(cf.level_bytes[0] for cf in flooded if cf.level_bytes), sample.allowance
+        space, allowed = free_bytes + sum(cf.level_bytes[0] for cf in sharing if cf.level_bytes), sample.allowance
         if allowed is not None and allowed.space_bytes is not None:
-            room = min(room, allowed.space_bytes)
-        if is_merging:
-            room = max(room, self._room or room)
-        self._room = room
-        return room - sum(base_level_bytes(cf, sample) for cf in flooded)
+            space = min(space, allowed.space_bytes)
+        names = frozenset(cf.name for cf in sharing)
+        if is_merging and self._space is not None and self._space[1] == names:
+            space = max(space, self._space[0])
+        self._space = space, names
+        return space - sum(base_level_bytes(cf, sample) for cf in sharing)
 
     def follow(
         self, cf: ColumnFamilySample, sample: Sample, memtable_bytes: int, disk: DiskFacts, *, may_grow: bool
@@ -144,8 +148,6 @@ class Level0Bounds:
         `may_grow` False: whoever only makes way for others keeps its bound as long as that does, because each change
         holds its own writes.
         """
-        if sample.options.compaction_style(cf.name) != LEVEL_COMPACTION:
-            return  # Its gate is the owner's, and it may have no level below level 0.
         memtable_bytes = self._in_force(cf, memtable_bytes, sample.interval_s)
         size = self._file_bytes(cf, memtable_bytes, disk.kept)
         most = most_bytes(
@@ -232,7 +234,7 @@ def most_bytes(
     if device is not None:
         limits.append(device * parameters.pay_back_s / 2 / sharers)
     if room is not None:
-        # Level 0 and a merge of all of it: a fifth stays free.
+        # Level 0 and a merge of all of it take 2 of 2.7 parts, and a bound may be too large by _BOUND_STEP.
         limits.append(max(0.0, room / _FREE_SHARE / sharers))
     if soft := owners_value(Knob.SOFT_PENDING_LIMIT, sample, cf.name):
         limits.append(soft / _SOFT_SHARE)

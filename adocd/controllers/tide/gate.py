@@ -9,7 +9,7 @@ from adocd.controllers.tide.family import is_pinned
 from adocd.controllers.tide.merges import LEFT_LEAST_S
 from adocd.model.decision import Setting
 from adocd.model.knob import Knob
-from adocd.model.level0 import few_files
+from adocd.model.level0 import few_files, files_in_level_1
 from adocd.model.options import LEVEL_COMPACTION, OUT_OF_THE_WAY
 from adocd.model.reading import owners_value, value_now
 from adocd.model.sample import ColumnFamilySample, Sample
@@ -254,7 +254,9 @@ def ebbing(cf: ColumnFamilySample, sample: Sample, *, is_merging: bool, is_const
     )
     if trigger is None or base is None:
         return
-    few = few_files(trigger, slowdown or 0, cf.options.level0_file_num_compaction_trigger)
+    few = few_files(trigger, slowdown or 0, files_in_level_1(cf.l0_files, cf.level_bytes))
+    if is_pinned(Knob.LEVEL0_TRIGGER, cf, sample):
+        few = max(few, cf.options.level0_file_num_compaction_trigger)
     on_its_way = coming_down(base, cf, sample)
     if cf.l0_files < few:
         yield Setting(Knob.LEVEL_BASE_SIZE, on_its_way, cf.name)

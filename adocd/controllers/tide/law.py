@@ -31,8 +31,8 @@ The bound of level 0, shared among the column families that were in a flood, is 
 
     device x pay_back_s / 2      level 1 may hold as much, and a merge out of level 0 writes both
     debt_max_bytes
-    (free space - L1) / 2.5      a merge needs its inputs' space again, and RocksDB cancels one that has not got it;
-                                 where all of level 0 is merged with all of L1, a fifth of that space stays free
+    (free space - L1) / 2.7      a merge needs its inputs' space again, and RocksDB cancels one that has not got it;
+                                 where all of level 0 is merged with all of L1, a quarter of that space stays free
     soft pending limit / 2       which counts it, and what level 1 holds
     hard pending limit / 2       what would be due in all levels if the owner's base level came back at once
     files_max files
@@ -280,6 +280,7 @@ class Tide(Controller):
         is_quiet = is_quiet or self._is_needless(sample)
         is_past = self._limiter.peak.is_past and not self._is_needed and not pressed
         if (is_quiet or is_past or (self._regime in MAY_END and not pressed)) and not yields:
+            self._bounds.forget_space()
             return Regime.CALM if self._is_paid(sample) else Regime.EBB
         if is_quiet:
             self._pressed.clear()  # its merges wait for the neighbours; memory and threads it does not need
@@ -351,11 +352,13 @@ class Tide(Controller):
     def _bound(self, sample: Sample) -> None:
         """Follow the largest backlog that the device, the disk and the owner allow."""
         learned = self._learned
-        sharers = max(1, len(self._bounds.of.keys() & (self._pressed | self._written)))
-        flooded = self._flooded(sample)
-        room = self._bounds.room(flooded, sample, learned.free_bytes, is_merging=self._merges.go_on)
-        disk = DiskFacts(self._device(sample), room, learned.kept, sharers)
-        for cf in flooded:
+        flooded, active = self._flooded(sample), self._pressed | self._written
+        # The others' gates are the owner's, and they may have no level below level 0.
+        levelled = [cf for cf in flooded if sample.options.compaction_style(cf.name) == LEVEL_COMPACTION]
+        sharing = [cf for cf in levelled if cf.name in active]
+        room = self._bounds.room(sharing, sample, learned.free_bytes, is_merging=self._merges.go_on)
+        disk = DiskFacts(self._device(sample), room, learned.kept, max(1, len(sharing)))
+        for cf in levelled:
             memtable_bytes, may_grow = self._memtables(cf, sample)[0], cf.name in self._pressed
             self._bounds.follow(cf, sample, memtable_bytes, disk, may_grow=may_grow)
 

@@ -18,7 +18,7 @@ from adocd.model.change import (
     RestoreStep,
     ThreadPoolChange,
 )
-from adocd.model.level0 import few_files
+from adocd.model.level0 import few_files, files_in_level_1
 from adocd.model.options import (
     BYTES_PER_SYNC_OFF,
     DELAYED_WRITE_RATE_DEFAULT_BYTES_PER_S,
@@ -227,7 +227,8 @@ def _hold_base(cf: ColumnFamilySample, wanted: dict[OptionName, str], current: V
     if int(wanted[base]) >= int(current[base]) or int(current.get(trigger, 0)) <= int(baseline.get(trigger, 0)):
         return []
     held = []
-    few = few_files(int(baseline.get(trigger, 0)), int(baseline[slowdown]), int(current[trigger]))
+    beside = files_in_level_1(cf.l0_files, cf.level_bytes)
+    few = few_files(int(baseline.get(trigger, 0)), int(baseline[slowdown]), beside)
     # Not above a slowdown that comes down in the same change.
     most = min(cf.l0_files, _slowdown_or(int(wanted.get(slowdown, current[slowdown])), cf.l0_files))
     if wanted.get(trigger) == baseline.get(trigger, "") and int(current[trigger]) >= few <= most:
@@ -319,7 +320,7 @@ def _postpone(
     base = of_family(family, BASE)
     if {base, slowdown} <= baseline.keys() and _may_exceed(base, back, baseline, reached):
         trigger = of_family(family, TRIGGER)
-        raised = max(int(values.get(trigger, 0)) for values in reached)
+        raised = max(int(values.get(trigger, 0)) for values in reached)  # a merge takes at least so many files
         few = few_files(int(baseline.get(trigger, 0)), int(baseline[slowdown]), raised)
         later.append(_when(family, _L0_FILES, _slowdown_or(int(baseline[slowdown]), few), BASE, baseline[base]))
         _raise(base, back, baseline, reached, None)

@@ -107,22 +107,22 @@ def free(space_gib: int) -> dict[str, Any]:
 
 
 def test_what_a_merge_has_written_does_not_lower_the_bound_while_it_runs() -> None:
-    scene = merging(free(63), free(33))
+    scene = merging(free(68), free(36))
     scene.level0(120, above=20 * GIB)
     assert scene.step(15)[0] == "tide.brim"
     assert scene.plant.now("level0_stop_writes_trigger") == "200"
 
 
 def test_space_that_is_still_taken_when_the_merge_has_ended_counts() -> None:
-    scene = merging(free(63), free(20))
+    scene = merging(free(68), free(22))
     assert scene.step(30) == ("", {})
     scene.plant.members |= {"events": (), "running_compactions": 0}
-    assert scene.step(15)[1][Knob.LEVEL0_STOP] == 64
+    assert scene.step(15)[1][Knob.LEVEL0_STOP] == 65
 
 
 def test_nor_does_the_part_of_the_space_that_the_arbiter_allots() -> None:
     """It is of the same free space."""
-    before, now = ({"allowance": replace(WHOLE, space_bytes=space_gib * GIB)} for space_gib in (63, 33))
+    before, now = ({"allowance": replace(WHOLE, space_bytes=space_gib * GIB)} for space_gib in (68, 36))
     assert merging({"surroundings": AROUND, **before}, now).step(30) == ("", {})
 
 

@@ -21,7 +21,7 @@ def above_a_large_level_1() -> Scene:
 
 
 def test_a_few_files_above_a_large_level_1_do_not_keep_the_base_level_for_ever() -> None:
-    """Five files are not due at a trigger of 16; with the owner's 4, level 0 and 1 would be due: more than 4 GiB."""
+    """Five files are not due at a trigger of 8; with the owner's 4, level 0 and 1 would be due: more than 4 GiB."""
     scene = above_a_large_level_1()
     scene.writes(0)
     scene.step(600)
@@ -36,7 +36,7 @@ def test_the_owners_trigger_waits_until_level_1_has_moved_down() -> None:
     scene = above_a_large_level_1()
     scene.plant.pending_bytes = 3 * GIB
     scene.step(30)
-    assert (scene.plant.now(BASE), scene.plant.now(TRIGGER)) == (str(256 * MIB), "16")
+    assert (scene.plant.now(BASE), scene.plant.now(TRIGGER)) == (str(256 * MIB), "8")
     scene.level0(5, above=2 * GIB)
     scene.plant.pending_bytes = 2 * GIB
     assert scene.step()[1] == {Knob.LEVEL0_TRIGGER: 4}, "the two together are less than 4 GiB now"
@@ -58,7 +58,7 @@ def test_where_no_compactions_are_told_of_any_that_runs_may_be_a_merge() -> None
     assert rule == "tide.ebb"
     assert Knob.LEVEL0_TRIGGER not in found
     scene.background(0, 0, running=0)
-    assert scene.step()[1] == {Knob.LEVEL0_TRIGGER: 16}
+    assert scene.step()[1] == {Knob.LEVEL0_TRIGGER: 10}
 
 
 def test_where_no_compactions_are_told_of_they_keep_the_gate_for_ten_minutes() -> None:
@@ -69,7 +69,7 @@ def test_where_no_compactions_are_told_of_they_keep_the_gate_for_ten_minutes() -
     scene.step(500)
     assert scene.plant.now(TRIGGER) == "100"
     scene.step(150)
-    assert scene.plant.now(TRIGGER) == "16"
+    assert scene.plant.now(TRIGGER) == "10"
 
 
 def test_the_base_level_of_a_small_flood_comes_back_with_the_trigger() -> None:
@@ -87,7 +87,7 @@ def test_a_slowdown_that_the_owner_has_switched_off_leaves_no_trigger_below_the_
     scene.opened_with(SLOWDOWN, "-1")
     scene.plant.pending_bytes = 3 * GIB
     scene.step(30)
-    assert (scene.plant.now(BASE), scene.plant.now(TRIGGER)) == (str(256 * MIB), "16")
+    assert (scene.plant.now(BASE), scene.plant.now(TRIGGER)) == (str(256 * MIB), "8")
 
 
 def test_what_is_due_under_a_raised_base_level_says_nothing_of_what_will_be() -> None:
@@ -102,4 +102,4 @@ def test_what_is_due_under_a_raised_base_level_says_nothing_of_what_will_be() ->
         scene.plant.pending_bytes = left
         scene.step()
         left -= 30 * MIB
-        assert (scene.plant.now(BASE), scene.plant.now(TRIGGER)) == (str(256 * MIB), "16")
+        assert (scene.plant.now(BASE), scene.plant.now(TRIGGER)) == (str(256 * MIB), "8")

@@ -141,4 +141,4 @@ def test_the_bound_falls_with_the_free_space_while_merges_overlap() -> None:
         plant.step(scene.law)
         gates.append(int(plant.now("level0_file_num_compaction_trigger")))
     assert gates[0] == 100
-    assert gates[-1] == 4, "the owner's: 10 GiB, less the 8 of level 1, have room for few files"
+    assert gates[-1] == 4, "the owner's: what is free and in level 0 is little more than both level 1 hold"

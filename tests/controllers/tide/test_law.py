@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from adocd.controllers.base import Controller
+from adocd.model.device import Storage
 from adocd.model.knob import MIB, Knob
+from adocd.model.surroundings import Surroundings
 from adocd.model.values import OptionName, of_database, of_family
 from tests.controllers.laws import MB, Plant, make, settings
 
@@ -232,11 +234,11 @@ def test_at_the_ebb_level_0_is_merged_before_the_base_level_comes_back() -> None
     scene.ebbs(60)
     rule, found = scene.step(15)
     assert rule == "tide.ebb"
-    assert found[Knob.LEVEL0_TRIGGER] == 16, "a sixth of the gate: a large merge is due, and a few files are not"
+    assert found[Knob.LEVEL0_TRIGGER] == 10, "a sixth of level 0: a large merge is due, and a few files are not"
     assert Knob.LEVEL_BASE_SIZE not in found
-    scene.level0(16, above=60 * MEMTABLE)
+    scene.level0(12, above=60 * MEMTABLE)
     assert scene.step() == ("", {})
-    scene.level0(15, above=60 * MEMTABLE)
+    scene.level0(10, above=60 * MEMTABLE)
     scene.plant.pending_bytes = 7 * GIB
     assert scene.step()[1] == {Knob.LEVEL_BASE_SIZE: 256 * MIB, Knob.LEVEL0_TRIGGER: 4}
     scene.level0(0, above=60 * MEMTABLE)
@@ -249,7 +251,7 @@ def test_the_ebb_after_a_flood_with_readers_opens_the_gate_too() -> None:
     scene.flooded()
     scene.ebbs(11)
     rule, found = scene.step(15)
-    assert (rule, found[Knob.LEVEL0_TRIGGER]) == ("tide.ebb", 4), "with the base level: they are few beside 12"
+    assert (rule, found[Knob.LEVEL0_TRIGGER]) == ("tide.ebb", 8)
 
 
 def test_the_ebb_does_not_raise_a_trigger_that_readers_have_brought_back() -> None:
@@ -310,6 +312,10 @@ def test_under_universal_compaction_it_takes_memory_and_threads_alone() -> None:
 def test_under_universal_compaction_with_a_single_level_it_does_the_same() -> None:
     scene = Scene()
     scene.opened_with(of_family("default", "compaction_style"), "kCompactionStyleUniversal")
+    disk = Storage("/db", "ext4", "sda", (), ())
+    scene.plant.members["surroundings"] = Surroundings(
+        1.0, disk, None, (), (), None, None, None, None, (), free_bytes=GIB
+    )
     scene.plant.level_bytes = (0,)
     assert scene.flooded()[1][Knob.MEMTABLE_SIZE] == MEMTABLE
     scene.plant.l0_files, scene.plant.level_bytes = 30, (30 * MEMTABLE,)

@@ -43,10 +43,10 @@ def test_the_bound_is_what_its_share_of_the_disks_pays_back() -> None:
     assert (found[Knob.LEVEL0_TRIGGER], found[Knob.LEVEL0_STOP]) == (33, 67)
 
 
-def test_the_bound_is_two_fifths_of_its_space() -> None:
-    scene = shared(Scene(), replace(WHOLE, space_bytes=20 * GIB))
+def test_the_bound_is_a_good_third_of_its_space() -> None:
+    scene = shared(Scene(), replace(WHOLE, space_bytes=22 * GIB))
     scene.plant.members["surroundings"] = AROUND
-    assert scene.flooded()[1][Knob.LEVEL0_STOP] == 64
+    assert scene.flooded()[1][Knob.LEVEL0_STOP] == 65
 
 
 def test_the_memory_is_no_more_than_it_was_allotted() -> None:
@@ -91,27 +91,27 @@ def test_a_light_weight_counts_on_little_of_what_the_law_has_seen_itself() -> No
 
 def test_the_bound_stays_when_nobody_looked_at_the_free_space_in_time() -> None:
     scene = Scene()
-    scene.plant.members["surroundings"] = replace(AROUND, free_bytes=20 * GIB)
-    assert scene.flooded()[1][Knob.LEVEL0_STOP] == 64
+    scene.plant.members["surroundings"] = replace(AROUND, free_bytes=22 * GIB)
+    assert scene.flooded()[1][Knob.LEVEL0_STOP] == 65
     scene.plant.members["surroundings"] = None
     assert Knob.LEVEL0_STOP not in scene.step(30)[1]
 
 
 def test_a_bound_that_makes_way_for_others_does_not_follow_what_grows() -> None:
-    scene = shared(Scene(), replace(WHOLE, is_scarce=True, space_bytes=15 * GIB // 2))
+    scene = shared(Scene(), replace(WHOLE, is_scarce=True, space_bytes=82 * GIB // 10))
     scene.background(60, 140, running=0)
     scene.plant.members["surroundings"] = AROUND
     assert scene.step()[1][Knob.LEVEL0_TRIGGER] == 24
-    shared(scene, replace(WHOLE, is_scarce=True, space_bytes=20 * GIB))
+    shared(scene, replace(WHOLE, is_scarce=True, space_bytes=22 * GIB))
     assert scene.step(30) == ("", {})
-    shared(scene, replace(WHOLE, is_scarce=True, space_bytes=5 * GIB))
+    shared(scene, replace(WHOLE, is_scarce=True, space_bytes=55 * GIB // 10))
     assert scene.step(5) == ("", {})
     assert scene.step(10)[1][Knob.LEVEL0_TRIGGER] == 16
 
 
 def test_a_small_bound_shuts_the_gate_and_leaves_the_owners_slope() -> None:
-    """2.5 GiB of space are 16 files of 64 MiB in level 0: merged at 8, and slowed down at the owner's 20, not at 9."""
-    scene = shared(Scene(), replace(WHOLE, is_scarce=True, space_bytes=5 * GIB // 2))
+    """2.8 GiB of space are 16 files of 64 MiB in level 0: merged at 8, and slowed down at the owner's 20, not at 9."""
+    scene = shared(Scene(), replace(WHOLE, is_scarce=True, space_bytes=28 * GIB // 10))
     scene.plant.members["surroundings"] = AROUND
     rule, found = scene.step()
     assert (rule, set(found)) == ("tide.yield", {Knob.LEVEL0_TRIGGER, Knob.LEVEL_BASE_SIZE})
@@ -124,7 +124,7 @@ def test_when_nobody_wants_more_the_files_are_merged_and_then_all_is_given_back(
     scene.level0(40)
     scene.background(0, 0, running=0)
     shared(scene, WHOLE)
-    assert scene.step() == ("tide.ebb", {Knob.LEVEL0_TRIGGER: 16})
+    assert scene.step() == ("tide.ebb", {Knob.LEVEL0_TRIGGER: 8})
     scene.level0(0)
     assert scene.step() == ("tide.ebb", {Knob.LEVEL_BASE_SIZE: 256 * MIB, Knob.LEVEL0_TRIGGER: 4})
     rule, found = scene.step(2)

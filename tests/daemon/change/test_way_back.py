@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from adocd.daemon.change import planner
@@ -102,20 +104,20 @@ def test_a_raised_trigger_comes_back_with_the_base_level_once_few_files_are_left
         waits(base, str(256 * MIB), L0_FILES, below=20),
         waits(TRIGGER, "4", L0_FILES, below=16),
     )
-    # The daemon's own way back has the same two steps.
+    # The daemon's own way back has the same two steps, by what the levels hold; here that is unknown.
     large = opened({base: 16 * GIB, TRIGGER: 100}, l0=87)
     back = plan(originals, large, defaults(), originals.keys())
-    assert back.sent == family({TRIGGER: 16})
+    assert back.sent == family({TRIGGER: 14})
     assert back.held == (
-        f"{TRIGGER} of default goes to 4 when level 0, now 87 files, has less than 16",
+        f"{TRIGGER} of default goes to 4 when level 0, now 87 files, has less than 14",
         f"{base} of default goes to {256 * MIB} when level 0, now 87 files, has less than 20",
     )
     large.apply(back.changes[0])
     large.l0["default"] = 19
     again = plan(originals, large, defaults(), originals.keys())
-    assert again.sent == family({base: 256 * MIB}), "a load that goes on must not keep the base level"
-    assert again.held == (f"{TRIGGER} of default goes to 4 when level 0, now 19 files, has less than 16",)
-    few = opened({base: 16 * GIB, TRIGGER: 16}, l0=15)
+    assert again.sent == family({base: 256 * MIB, TRIGGER: 8}), "a load that goes on must not keep the base level"
+    assert again.held == (f"{TRIGGER} of default goes to 4 when level 0, now 19 files, has less than 8",)
+    few = opened({base: 16 * GIB, TRIGGER: 8}, l0=7)
     assert plan(originals, few, defaults(), originals.keys()).sent == originals
     large.apply(again.changes[0])
     assert plan(originals, large, defaults(), originals.keys()).sent == family({TRIGGER: 4}), (
@@ -125,6 +127,23 @@ def test_a_raised_trigger_comes_back_with_the_base_level_once_few_files_are_left
     low = plan(family({base: 16 * GIB, TRIGGER: 6}))
     assert low.restore[0] == RestoreStep(ColumnFamilyChange("default", {TRIGGER: "4"}))
     assert low.restore[1] == waits(base, str(256 * MIB), L0_FILES, below=20)
+
+
+def test_a_few_files_above_a_large_level_1_are_not_merged_before_the_base_level_comes_back() -> None:
+    """18 files that came during a merge are a sixth of what level 1 holds now, or less."""
+    base = "max_bytes_for_level_base"
+    originals = family({base: 256 * MIB, TRIGGER: 4})
+
+    def back(files: int, base_gib: int, trigger: int) -> planner.ChangePlan:
+        sample = opened({base: 16 * GIB, TRIGGER: trigger}, l0=files).sample()
+        levels = (files * 128 * MIB, base_gib * GIB, 0, 0, 0, 0, 0)
+        families = tuple(replace(cf, level_bytes=levels) for cf in sample.column_families)
+        return planner.plan(originals, replace(sample, column_families=families), defaults(), originals.keys())
+
+    assert back(145, 16, trigger=128).sent == family({TRIGGER: 20}), "while a merge runs"
+    assert back(145, 16, trigger=20).sent == {}
+    assert back(18, 32, trigger=20).sent == originals
+    assert back(18, 2, trigger=20).sent == family({base: 256 * MIB, TRIGGER: 8}), "level 1 has about as many"
 
 
 def test_merges_stay_wide_until_the_base_level_comes_back() -> None:
@@ -168,8 +187,8 @@ def test_where_the_slowdown_is_off_the_base_level_waits_for_few_files() -> None:
     )
     large = opened({base: 16 * GIB, TRIGGER: 100, SLOWDOWN: -1}, l0=87)
     back = plan(originals, large, owners, originals.keys())
-    assert back.sent == family({TRIGGER: 16})
-    assert [sentence.rpartition(" ")[2] for sentence in back.held] == ["16", "16"]
+    assert back.sent == family({TRIGGER: 14})
+    assert [sentence.rpartition(" ")[2] for sentence in back.held] == ["14", "14"]
 
 
 def test_what_goes_below_its_original_and_may_still_be_above_goes_up_first() -> None:
