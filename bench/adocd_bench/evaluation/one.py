@@ -73,6 +73,7 @@ def run(
     device, whole = DeviceCount(cap.device.name if cap.device else disk, cap.dedicated), DeviceCount(disk)
     processors = CpuLooks()
     cpu_before, whole_before = processors.take(), whole.written_bytes()
+    device.look()  # a load may begin before the first look that is taken while it is watched
     begun_unix_s, begun_s = time.time(), time.monotonic()
     group_before, own_before = cap.written_bytes(), devices.written_bytes()
     try:
