@@ -12,7 +12,8 @@ def few_files(trigger: int, slowdown: int, beside: int = 0) -> int:
     A large merge out of level 0 leaves the files behind that came while it ran. The owner's trigger would merge them at
     once, with all that level 1 holds now: for five files, RocksDB wrote ten gigabytes again. With the owner's base
     level in force, it moves level 1 down first, mostly without writing it: for 18 files above 256 in level 1 it wrote
-    0.6 GB, and 2.4 GB where they were merged first. With many files moving costs more than it saves.
+    0.6 GB, and 2.4 GB where they were merged first (runs of `bench/evaluation.sh flood-cap-13`). With many files moving
+    costs more than it saves.
 
     So few are a sixth of the files `beside` them, but at least two of the owner's triggers, and at most five and no
     more than the owner's slowdown. A slowdown of 0 or less is none, as one that was switched off live. Where base level
@@ -25,6 +26,6 @@ def few_files(trigger: int, slowdown: int, beside: int = 0) -> int:
 
 def files_in_level_1(l0_files: int, level_bytes: Sequence[int] | None) -> int:
     """Return how many files of level 0's mean size level 1 has when level 0 is merged, by the bytes of each level."""
-    if level_bytes is None or len(level_bytes) == 1 or not any(level_bytes[:1]):
+    if level_bytes is None or len(level_bytes) < 2 or not level_bytes[0]:
         return l0_files
     return int(l0_files * (1 + level_bytes[1] / level_bytes[0]))

@@ -126,6 +126,16 @@ def test_nor_does_the_part_of_the_space_that_the_arbiter_allots() -> None:
     assert merging({"surroundings": AROUND, **before}, now).step(30) == ("", {})
 
 
+def test_where_no_level_is_below_level_0_the_free_space_bounds_nothing() -> None:
+    scene = Scene()
+    scene.opened_with(of_family("default", "compaction_style"), "kCompactionStyleUniversal")
+    scene.plant.level_bytes = (0,)
+    scene.plant.members |= free(1)
+    found = scene.flooded()[1]
+    assert found[Knob.MEMTABLE_SIZE] == MEMTABLE
+    assert Knob.LEVEL0_STOP not in found
+
+
 # -- far limits
 
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import pytest
 
 from adocd.controllers.base import Controller
-from adocd.model.device import Storage
 from adocd.model.knob import MIB, Knob
-from adocd.model.surroundings import Surroundings
 from adocd.model.values import OptionName, of_database, of_family
 from tests.controllers.laws import MB, Plant, make, settings
 
@@ -312,10 +310,6 @@ def test_under_universal_compaction_it_takes_memory_and_threads_alone() -> None:
 def test_under_universal_compaction_with_a_single_level_it_does_the_same() -> None:
     scene = Scene()
     scene.opened_with(of_family("default", "compaction_style"), "kCompactionStyleUniversal")
-    disk = Storage("/db", "ext4", "sda", (), ())
-    scene.plant.members["surroundings"] = Surroundings(
-        1.0, disk, None, (), (), None, None, None, None, (), free_bytes=GIB
-    )
     scene.plant.level_bytes = (0,)
     assert scene.flooded()[1][Knob.MEMTABLE_SIZE] == MEMTABLE
     scene.plant.l0_files, scene.plant.level_bytes = 30, (30 * MEMTABLE,)
