@@ -255,8 +255,6 @@ def ebbing(cf: ColumnFamilySample, sample: Sample, *, is_merging: bool, is_const
     if trigger is None or base is None:
         return
     few = few_files(trigger, slowdown or 0, files_in_level_1(cf.l0_files, cf.level_bytes))
-    if is_pinned(Knob.LEVEL0_TRIGGER, cf, sample):
-        few = max(few, cf.options.level0_file_num_compaction_trigger)
     on_its_way = coming_down(base, cf, sample)
     if cf.l0_files < few:
         yield Setting(Knob.LEVEL_BASE_SIZE, on_its_way, cf.name)
