@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 #: Few files: at least and at most so many of the owner's triggers, and in between a share of those beside them.
-_LEAST_TRIGGERS, _MOST_TRIGGERS, _SHARE = 2, 5, 6
+_LEAST_TRIGGERS, _MOST_TRIGGERS, _SHARE = 2, 10, 6
 
 
 def few_files(trigger: int, slowdown: int, beside: int = 0) -> int:
@@ -15,10 +15,13 @@ def few_files(trigger: int, slowdown: int, beside: int = 0) -> int:
     0.6 GB, and 2.4 GB where they were merged first (runs of `bench/evaluation.sh flood-cap-13`). With many files moving
     costs more than it saves.
 
-    So few are a sixth of the files `beside` them, but at least two of the owner's triggers, and at most five and no
-    more than the owner's slowdown. A slowdown of 0 or less is none, as one that was switched off live. Where base level
-    and trigger were raised, the trigger comes back in two steps: to this number, which leaves a few files alone, and to
-    the owner's when the base level comes back.
+    So few are a sixth of the files `beside` them, but at least two of the owner's triggers, and at most ten and no
+    more than the slowdown in force until then: RocksDB asserts that no trigger is above its slowdown. A slowdown of 0
+    or less is none, as one that was switched off live.
+
+    Where base level and trigger were raised, the trigger comes back in two steps: to this number, which leaves a few
+    files alone, and to the owner's when the base level comes back. A raised slowdown takes the same two steps where the
+    owner's is below this number.
     """
     most = _MOST_TRIGGERS * trigger if slowdown <= 0 else min(slowdown, _MOST_TRIGGERS * trigger)
     return max(1, trigger, min(most, max(_LEAST_TRIGGERS * trigger, beside // _SHARE)))

@@ -248,13 +248,11 @@ def ebbing(cf: ColumnFamilySample, sample: Sample, *, is_merging: bool, is_const
     would make more due than half of the soft limit. `is_constant`: what is due does not become less, so nothing is won
     by waiting.
     """
-    trigger, slowdown, base = (
-        owners_value(knob, sample, cf.name)
-        for knob in (Knob.LEVEL0_TRIGGER, Knob.LEVEL0_SLOWDOWN, Knob.LEVEL_BASE_SIZE)
-    )
+    trigger, base = (owners_value(knob, sample, cf.name) for knob in (Knob.LEVEL0_TRIGGER, Knob.LEVEL_BASE_SIZE))
     if trigger is None or base is None:
         return
-    few = few_files(trigger, slowdown or 0, files_in_level_1(cf.l0_files, cf.level_bytes))
+    slowdown = cf.options.level0_slowdown_writes_trigger  # the raised one stays until all is given back
+    few = few_files(trigger, slowdown, files_in_level_1(cf.l0_files, cf.level_bytes))
     on_its_way = coming_down(base, cf, sample)
     if cf.l0_files < few:
         yield Setting(Knob.LEVEL_BASE_SIZE, on_its_way, cf.name)

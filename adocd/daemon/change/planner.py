@@ -228,14 +228,16 @@ def _hold_base(cf: ColumnFamilySample, wanted: dict[OptionName, str], current: V
         return []
     held = []
     beside = files_in_level_1(cf.l0_files, cf.level_bytes)
-    few = few_files(int(baseline.get(trigger, 0)), int(baseline[slowdown]), beside)
-    # Not above a slowdown that comes down in the same change.
-    most = min(cf.l0_files, _slowdown_or(int(wanted.get(slowdown, current[slowdown])), cf.l0_files))
-    if wanted.get(trigger) == baseline.get(trigger, "") and int(current[trigger]) >= few <= most:
-        held.append(_held_by_files(cf, trigger, wanted.pop(trigger), few))
-        if int(current[trigger]) > few:
-            wanted[trigger] = str(few)
-    below = _slowdown_or(int(baseline[slowdown]), few)
+    until_then = current if wanted.get(slowdown, baseline[slowdown]) == baseline[slowdown] else wanted
+    few = few_files(int(baseline.get(trigger, 0)), int(until_then[slowdown]), beside)
+    if wanted.get(trigger) == baseline.get(trigger, "") and int(current[trigger]) >= few <= cf.l0_files:
+        # A trigger above its slowdown would delay writes and merge nothing.
+        for option in (trigger, slowdown):
+            if option in wanted and 0 < int(wanted[option]) < few:
+                held.append(_held_by_files(cf, option, wanted.pop(option), few))
+                if int(current[option]) != few:
+                    wanted[option] = str(few)
+    below = max(few, int(baseline[slowdown]))
     if cf.l0_files >= below:
         held.append(_held_by_files(cf, base, wanted.pop(base), below))
     return held
@@ -252,11 +254,6 @@ def _hold_width(wanted: dict[OptionName, str], goal: Values, current: Values, ba
     if not (is_held and narrows):
         return []
     return [f"{SUBCOMPACTIONS.option} goes to {wanted.pop(SUBCOMPACTIONS)} when the base level has gone back"]
-
-
-def _slowdown_or(slowdown: int, without: int) -> int:
-    """Return a slowdown trigger, or `without` where it is switched off (0 or less)."""
-    return slowdown if slowdown > 0 else without
 
 
 def _held_by_files(cf: ColumnFamilySample, option: OptionName, value: str, below: int) -> str:
@@ -308,25 +305,45 @@ def _postpone(
     """
     switch, slowdown, stop, hard = (of_family(family, option) for option in (SWITCH, SLOWDOWN, STOP, HARD))
     may_be_off = back.get(switch) == "false" and any(values.get(switch) == "true" for values in reached)
-    later = []
+    later = _postpone_base(family, back, baseline, reached)
     if {slowdown, stop} <= baseline.keys() and (may_be_off or _may_exceed(stop, back, baseline, reached)):
         below = stop_may_be_lowered_below(int(baseline[slowdown]), int(baseline[stop]))
         later.append(_when(family, _L0_FILES, below, STOP, baseline[stop]))
         out_of_the_way = str(max(OUT_OF_THE_WAY, int(baseline[stop])))
         _raise(stop, back, baseline, reached, out_of_the_way if may_be_off else None)
+    # The agent takes one step after the other.
+    later.sort(key=lambda step: -step.when.below if step.when else 0)
     if baseline.get(hard, _OFF) != _OFF and (may_be_off or _may_exceed(hard, back, baseline, reached)):
         later.append(_when(family, _PENDING_BYTES, int(baseline[hard]), HARD, baseline[hard]))
         _raise(hard, back, baseline, reached, _OFF if may_be_off else None)
-    base = of_family(family, BASE)
-    if {base, slowdown} <= baseline.keys() and _may_exceed(base, back, baseline, reached):
-        trigger = of_family(family, TRIGGER)
-        raised = max(int(values.get(trigger, 0)) for values in reached)  # a merge takes at least so many files
-        few = few_files(int(baseline.get(trigger, 0)), int(baseline[slowdown]), raised)
-        later.append(_when(family, _L0_FILES, _slowdown_or(int(baseline[slowdown]), few), BASE, baseline[base]))
-        _raise(base, back, baseline, reached, None)
-        if trigger in back and raised >= few:
-            later.append(_when(family, _L0_FILES, few, TRIGGER, back[trigger]))
-            back[trigger] = str(few)
+    return later
+
+
+def _postpone_base(
+    family: str, back: dict[OptionName, str], baseline: Values, reached: tuple[Values, Values]
+) -> list[RestoreStep]:
+    """Let a raised base level come back when level 0 is merged, and the trigger when few files are left.
+
+    A raised slowdown stays at that number, too, where the original is below it, and comes back with the trigger.
+    """
+    base, trigger, slowdown, stop = (of_family(family, option) for option in (BASE, TRIGGER, SLOWDOWN, STOP))
+    if not ({base, slowdown} <= baseline.keys() and _may_exceed(base, back, baseline, reached)):
+        return []
+    raised = max(int(values.get(trigger, 0)) for values in reached)  # a merge takes at least so many files
+    original = int(baseline[slowdown])
+    meanwhile = max(int(values.get(slowdown, original)) for values in reached) if slowdown in back else original
+    # Where the change fails, the original stop trigger is in force.
+    limits = [limit for limit in (meanwhile, int(baseline.get(stop, 0))) if limit > 0]
+    few = few_files(int(baseline.get(trigger, 0)), min(limits, default=0), raised)
+    later = [_when(family, _L0_FILES, max(few, original), BASE, baseline[base])]
+    _raise(base, back, baseline, reached, None)
+    if trigger in back and raised >= few:
+        options = {TRIGGER: back[trigger]}
+        back[trigger] = str(few)
+        if slowdown in back and 0 < original < few:
+            options[SLOWDOWN] = back[slowdown]
+            back[slowdown] = str(few)
+        later.append(RestoreStep(ColumnFamilyChange(family, options), Below(family, _L0_FILES, few)))
     return later
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
@@ -10,7 +11,7 @@ from adocd.daemon.change import planner
 from adocd.model.change import Below, ColumnFamilyChange, DatabaseChange, RestoreStep
 from adocd.model.knob import MIB
 from adocd.model.options import BYTES_PER_SYNC_OFF, OPTIONS
-from adocd.model.values import OptionName, flat, of_database
+from adocd.model.values import OptionName, Values, flat, of_database
 from tests.builders import GIB
 from tests.daemon.change.planned import AWAY, BATCH, JOBS, OFF, ON, plan, waits
 from tests.daemon.change.rocksdb_model import (
@@ -85,13 +86,13 @@ def test_a_base_level_comes_back_at_once_where_level_0_is_merged_all_the_time() 
     assert found.held == ()
 
 
-def test_a_trigger_is_not_held_above_a_slowdown_that_comes_down_in_the_same_change() -> None:
+def test_a_trigger_is_held_no_higher_than_a_slowdown_that_comes_down_in_the_same_change() -> None:
     base = "max_bytes_for_level_base"
     raised = opened({base: 16 * GIB, TRIGGER: 8}, l0=10)
     back = plan(
         family({base: 256 * MIB, TRIGGER: 4, SLOWDOWN: 6}), raised, defaults(), family({base: 0, TRIGGER: 0}).keys()
     )
-    assert family({TRIGGER: 4, SLOWDOWN: 6}).items() <= back.sent.items()
+    assert back.sent == family({base: 256 * MIB, TRIGGER: 6, SLOWDOWN: 6})
 
 
 def test_a_raised_trigger_comes_back_with_the_base_level_once_few_files_are_left() -> None:
@@ -144,6 +145,42 @@ def test_a_few_files_above_a_large_level_1_are_not_merged_before_the_base_level_
     assert back(145, 16, trigger=20).sent == {}
     assert back(18, 32, trigger=20).sent == originals
     assert back(18, 2, trigger=20).sent == family({base: 256 * MIB, TRIGGER: 8}), "level 1 has about as many"
+
+
+def test_a_raised_slowdown_comes_back_with_the_trigger_where_few_files_are_more_than_it() -> None:
+    """RocksDB asserts that no trigger is above its slowdown, and delays what it does not merge."""
+    base = "max_bytes_for_level_base"
+    raised = family({base: 16 * GIB, TRIGGER: 150, SLOWDOWN: 180, STOP: 300})
+    found = plan(raised)
+    assert found.restore == (
+        RestoreStep(ColumnFamilyChange("default", {SLOWDOWN: "25", TRIGGER: "25"})),
+        waits(STOP, "36", L0_FILES, below=28),
+        waits(base, str(256 * MIB), L0_FILES, below=25),
+        RestoreStep(ColumnFamilyChange("default", {TRIGGER: "4", SLOWDOWN: "20"}), Below("default", L0_FILES, 25)),
+    )
+    # Of 300 files 40 are few, but the original stop trigger is in force where the change fails; it comes back last.
+    last = plan(raised | family({TRIGGER: 300, SLOWDOWN: 300})).restore
+    assert [step.when and step.when.below for step in last] == [None, 36, 36, 28]
+    # The daemon does the same, by what the levels hold.
+    originals = family({base: 256 * MIB, TRIGGER: 4, SLOWDOWN: 20, STOP: 36})
+
+    def back(files: int, now: Mapping[str, str | int]) -> Values:
+        sample = opened({base: 16 * GIB, STOP: 300, **now}, l0=files).sample()
+        levels = (files * 128 * MIB, 32 * GIB, 0, 0, 0, 0, 0)
+        families = tuple(replace(cf, level_bytes=levels) for cf in sample.column_families)
+        return planner.plan(originals, replace(sample, column_families=families), defaults(), originals.keys()).sent
+
+    assert back(150, {TRIGGER: 150, SLOWDOWN: 180}) == family({TRIGGER: 40, SLOWDOWN: 40})
+    assert back(150, {TRIGGER: 40, SLOWDOWN: 40}) == {}
+    assert back(30, {TRIGGER: 40, SLOWDOWN: 40}) == family({base: 256 * MIB, TRIGGER: 4, SLOWDOWN: 20})
+
+
+def test_a_slowdown_that_is_not_ours_is_the_most_that_few_files_can_be() -> None:
+    base = "max_bytes_for_level_base"
+    owners = defaults() | family({SLOWDOWN: 24, STOP: 400})
+    first, last, then = plan(family({base: 16 * GIB, TRIGGER: 300}), RocksDB(owners), owners).restore
+    assert first.change.sets() == family({TRIGGER: 24})
+    assert (last, then) == (waits(base, str(256 * MIB), L0_FILES, below=24), waits(TRIGGER, "4", L0_FILES, below=24))
 
 
 def test_merges_stay_wide_until_the_base_level_comes_back() -> None:
