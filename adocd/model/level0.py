@@ -15,9 +15,9 @@ def few_files(trigger: int, slowdown: int, beside: int = 0) -> int:
     0.6 GB, and 2.4 GB where they were merged first (runs of `bench/evaluation.sh flood-cap-13`). With many files moving
     costs more than it saves.
 
-    So few are a sixth of the files `beside` them, but at least two of the owner's triggers, and at most ten and no
-    more than the slowdown in force until then: RocksDB asserts that no trigger is above its slowdown. A slowdown of 0
-    or less is none, as one that was switched off live.
+    So few are a sixth of the files `beside` them, but at least two and at most ten times the owner's trigger, and no
+    more than `slowdown`, the slowdown trigger in force: RocksDB asserts that no trigger is above it. A slowdown of 0 or
+    less is none, as one that was switched off live.
 
     Where base level and trigger were raised, the trigger comes back in two steps: to this number, which leaves a few
     files alone, and to the owner's when the base level comes back. A raised slowdown takes the same two steps where the

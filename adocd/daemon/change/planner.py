@@ -217,9 +217,10 @@ def _ends_at_stop(slowdown: OptionName, stop_after: int, wanted: Values, current
 def _hold_base(cf: ColumnFamilySample, wanted: dict[OptionName, str], current: Values, baseline: Values) -> list[str]:
     """Keep a raised base level until level 0 is merged, where its original comes back and the trigger was raised too.
 
-    Then a large merge out of level 0 is due, which leaves few files behind (adocd.model.level0). Where the trigger is
-    the original, level 0 is merged all the time, and waiting gains nothing. As level 0 may stay full for as long as the
-    load lasts, a hold of `silk` could then not end at its bound. The agent waits in either case (see way_back).
+    Then a large merge out of level 0 is due, which leaves few files behind (adocd.model.level0): as few as the trigger
+    is lowered to meanwhile, and the slowdown where its original is below that. Where the trigger is the original, level
+    0 is merged all the time, and waiting gains nothing. As level 0 may stay full for as long as the load lasts, a hold
+    of `silk` could then not end at its bound. The agent waits in either case (see way_back).
     """
     base, trigger, slowdown = (of_family(cf.name, option) for option in (BASE, TRIGGER, SLOWDOWN))
     if slowdown not in baseline or base not in wanted or wanted[base] != baseline.get(base):
@@ -228,10 +229,12 @@ def _hold_base(cf: ColumnFamilySample, wanted: dict[OptionName, str], current: V
         return []
     held = []
     beside = files_in_level_1(cf.l0_files, cf.level_bytes)
-    until_then = current if wanted.get(slowdown, baseline[slowdown]) == baseline[slowdown] else wanted
-    few = few_files(int(baseline.get(trigger, 0)), int(until_then[slowdown]), beside)
+    meanwhile = current if wanted.get(slowdown, baseline[slowdown]) == baseline[slowdown] else wanted
+    originals = int(baseline.get(trigger, 0)), int(meanwhile[slowdown])
+    # Level 0 may grow while it is merged. What is few does not grow with it beyond the trigger in force.
+    few = min(few_files(*originals, beside), max(few_files(*originals), int(current[trigger])))
     if wanted.get(trigger) == baseline.get(trigger, "") and int(current[trigger]) >= few <= cf.l0_files:
-        # A trigger above its slowdown would delay writes and merge nothing.
+        # RocksDB asserts that no trigger is above its slowdown. Such a pair would delay writes and merge nothing.
         for option in (trigger, slowdown):
             if option in wanted and 0 < int(wanted[option]) < few:
                 held.append(_held_by_files(cf, option, wanted.pop(option), few))
@@ -305,18 +308,23 @@ def _postpone(
     """
     switch, slowdown, stop, hard = (of_family(family, option) for option in (SWITCH, SLOWDOWN, STOP, HARD))
     may_be_off = back.get(switch) == "false" and any(values.get(switch) == "true" for values in reached)
-    later = _postpone_base(family, back, baseline, reached)
+    later = []
+    bases = _postpone_base(family, back, baseline, reached)
     if {slowdown, stop} <= baseline.keys() and (may_be_off or _may_exceed(stop, back, baseline, reached)):
         below = stop_may_be_lowered_below(int(baseline[slowdown]), int(baseline[stop]))
         later.append(_when(family, _L0_FILES, below, STOP, baseline[stop]))
         out_of_the_way = str(max(OUT_OF_THE_WAY, int(baseline[stop])))
         _raise(stop, back, baseline, reached, out_of_the_way if may_be_off else None)
-    # The agent takes one step after the other.
-    later.sort(key=lambda step: -step.when.below if step.when else 0)
     if baseline.get(hard, _OFF) != _OFF and (may_be_off or _may_exceed(hard, back, baseline, reached)):
         later.append(_when(family, _PENDING_BYTES, int(baseline[hard]), HARD, baseline[hard]))
         _raise(hard, back, baseline, reached, _OFF if may_be_off else None)
-    return later
+    # The agent takes one step after the other, so the one that more files allow comes first.
+    return bases + later if 0 < _files(later) < _files(bases) else later + bases
+
+
+def _files(steps: Sequence[RestoreStep]) -> int:
+    """Return the number of L0 files below which the first step that waits for them is taken."""
+    return next((step.when.below for step in steps if step.when and step.when.property == _L0_FILES), 0)
 
 
 def _postpone_base(
@@ -324,7 +332,9 @@ def _postpone_base(
 ) -> list[RestoreStep]:
     """Let a raised base level come back when level 0 is merged, and the trigger when few files are left.
 
-    A raised slowdown stays at that number, too, where the original is below it, and comes back with the trigger.
+    Until then the trigger is at that number of files (adocd.model.level0), and so is a raised slowdown whose original
+    is lower. It comes back with the trigger. From then on writes are delayed, as they are while level 0 is merged,
+    until level 1 has moved down and level 0 has fewer files than the original.
     """
     base, trigger, slowdown, stop = (of_family(family, option) for option in (BASE, TRIGGER, SLOWDOWN, STOP))
     if not ({base, slowdown} <= baseline.keys() and _may_exceed(base, back, baseline, reached)):
@@ -332,7 +342,7 @@ def _postpone_base(
     raised = max(int(values.get(trigger, 0)) for values in reached)  # a merge takes at least so many files
     original = int(baseline[slowdown])
     meanwhile = max(int(values.get(slowdown, original)) for values in reached) if slowdown in back else original
-    # Where the change fails, the original stop trigger is in force.
+    # Where the change fails, the original stop trigger may still be in force.
     limits = [limit for limit in (meanwhile, int(baseline.get(stop, 0))) if limit > 0]
     few = few_files(int(baseline.get(trigger, 0)), min(limits, default=0), raised)
     later = [_when(family, _L0_FILES, max(few, original), BASE, baseline[base])]

@@ -20,6 +20,7 @@ from adocd.model.sample import Sample
 from adocd.model.values import OptionName, Values, flat, of_family
 from tests.daemon.change.rocksdb_model import (
     HARD,
+    SLOWDOWN,
     STOP,
     SWITCH,
     TRIGGER,
@@ -149,10 +150,10 @@ class Played:
     def _leads_back(self, option: OptionName, value: str) -> bool:
         """Whether a value is an original, or keeps writes going until the original's turn comes.
 
-        A trigger that waits for level 0 comes down with its slowdown, which it must not exceed.
+        A trigger that waits for level 0 comes down with its slowdown, which it must not exceed, and a slowdown with it.
         """
         original, now = self._original(option), self.database.values[option]
-        if option.option == TRIGGER and int(original) <= int(value) <= int(now):
+        if option.option in (TRIGGER, SLOWDOWN) and int(original) <= int(value) <= int(now):
             return True
         return value == original or option.option in (STOP, HARD, BASE, DELAYED_WRITE_RATE.option)
 

@@ -172,6 +172,7 @@ def test_a_raised_slowdown_comes_back_with_the_trigger_where_few_files_are_more_
 
     assert back(150, {TRIGGER: 150, SLOWDOWN: 180}) == family({TRIGGER: 40, SLOWDOWN: 40})
     assert back(150, {TRIGGER: 40, SLOWDOWN: 40}) == {}
+    assert back(400, {TRIGGER: 30, SLOWDOWN: 200}) == family({SLOWDOWN: 30}), "level 0 grows while it is merged"
     assert back(30, {TRIGGER: 40, SLOWDOWN: 40}) == family({base: 256 * MIB, TRIGGER: 4, SLOWDOWN: 20})
 
 
