@@ -1,6 +1,7 @@
 """Level 0 after a large merge."""
 
-from collections.abc import Sequence
+from adocd.model.levels import base_level_bytes
+from adocd.model.sample import ColumnFamilySample, Sample
 
 #: Few files: at least and at most so many of the owner's triggers, and in between a share of those beside them.
 _LEAST_TRIGGERS, _MOST_TRIGGERS, _SHARE = 2, 10, 6
@@ -27,8 +28,8 @@ def few_files(trigger: int, slowdown: int, beside: int = 0) -> int:
     return max(1, trigger, min(most, max(_LEAST_TRIGGERS * trigger, beside // _SHARE)))
 
 
-def files_in_level_1(l0_files: int, level_bytes: Sequence[int] | None) -> int:
-    """Return how many files of level 0's mean size level 1 has when level 0 is merged, by the bytes of each level."""
-    if level_bytes is None or len(level_bytes) < 2 or not level_bytes[0]:
-        return l0_files
-    return int(l0_files * (1 + level_bytes[1] / level_bytes[0]))
+def files_when_merged(cf: ColumnFamilySample, sample: Sample) -> int:
+    """Return how many files of level 0's mean size the base level has when level 0 is merged."""
+    if not cf.level_bytes or not cf.level_bytes[0]:
+        return cf.l0_files
+    return int(cf.l0_files * (1 + base_level_bytes(cf, sample) / cf.level_bytes[0]))

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
+from adocd.model.sample import ColumnFamilySample, Sample
+
 #: The level into which level 0 is merged, unless it follows from the size of the data.
 _FIRST = 1
 
@@ -41,6 +43,10 @@ class LevelTargets:
             found.append(max(base_bytes, int(size)) if is_dynamic else int(size))
         return cls(tuple(sizes), base, tuple(found))
 
+    def bytes_in(self, level: int) -> int:
+        """Return what a level holds, in bytes; 0 where there is no such level."""
+        return self.sizes[level] if level < len(self.sizes) else 0
+
     def pending_bytes(self, *, is_l0_due: bool) -> int:
         """Return rocksdb.estimate-pending-compaction-bytes (EstimateCompactionBytesNeeded)."""
         pending = carried = self.sizes[0] if is_l0_due else 0
@@ -53,6 +59,27 @@ class LevelTargets:
             if carried and below:
                 pending += int(carried * (below / size + 1))
         return pending
+
+
+def levels_of(cf: ColumnFamilySample, sample: Sample, base_bytes: int, more_bytes: int = 0) -> LevelTargets | None:
+    """Return the levels as they would be with this base level, and with so many bytes more in it; None if unknown."""
+    if cf.level_bytes is None:
+        return None
+    options = sample.options.column_families.get(cf.name, {})
+    multiplier = float(options.get("max_bytes_for_level_multiplier", "10"))
+    is_dynamic = options.get("level_compaction_dynamic_level_bytes") == "true"
+    found = LevelTargets.of(cf.level_bytes, base_bytes, multiplier, is_dynamic=is_dynamic)
+    if not more_bytes:
+        return found
+    sizes = list(cf.level_bytes)
+    sizes[found.base] += more_bytes
+    return LevelTargets.of(sizes, base_bytes, multiplier, is_dynamic=is_dynamic)
+
+
+def base_level_bytes(cf: ColumnFamilySample, sample: Sample) -> int:
+    """Return what the level holds into which level 0 is merged; 0 if it is unknown."""
+    levels = levels_of(cf, sample, cf.options.max_bytes_for_level_base_bytes)
+    return 0 if levels is None else levels.bytes_in(levels.base)
 
 
 def _dynamic_base(sizes: Sequence[int], base_bytes: int, multiplier: float) -> tuple[int, float]:

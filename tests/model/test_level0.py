@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from adocd.model.level0 import few_files, files_in_level_1
+from adocd.model.level0 import few_files, files_when_merged
+from tests.builders import column_family, option_values, sample
 
 
 @pytest.mark.parametrize(
@@ -23,10 +26,19 @@ def test_few_files_are_a_sixth_of_those_beside_them_up_to_ten_triggers(beside: i
 
 @pytest.mark.parametrize(
     ("level_bytes", "files"),
-    [((10, 90), 200), ((10, 0), 20), ((0, 90), 20), ((), 20), (None, 20), ((10,), 20)],
+    [((10, 90), 200), ((10, 0), 20), ((0, 90), 20), ((), 20), (None, 20), ((10,), 20), ((10, 0, 90, 0), 20)],
 )
-def test_files_in_level_1_are_of_the_size_of_those_in_level_0(level_bytes: tuple[int, ...] | None, files: int) -> None:
-    assert files_in_level_1(20, level_bytes) == files
+def test_files_when_merged_are_of_the_size_of_those_in_level_0(level_bytes: tuple[int, ...] | None, files: int) -> None:
+    cf = replace(column_family(l0_files=20), level_bytes=level_bytes)
+    assert files_when_merged(cf, sample(cf)) == files
+
+
+def test_files_when_merged_are_in_the_base_level_where_that_follows_from_the_size_of_the_data() -> None:
+    cf = replace(column_family(l0_files=20), level_bytes=(10, 0, 90, 0))
+    options = option_values()
+    dynamic = {**options.column_families["default"], "level_compaction_dynamic_level_bytes": "true"}
+    whole = sample(cf, options=replace(options, column_families={"default": dynamic}))
+    assert files_when_merged(cf, whole) == 200
 
 
 @pytest.mark.parametrize("slowdown", [0, -1])

@@ -9,7 +9,7 @@ from adocd.controllers.tide.learned import NEARLY_ALL
 from adocd.controllers.tide.parameters import TideParameters
 from adocd.model.knob import Knob
 from adocd.model.level0 import few_files
-from adocd.model.levels import LevelTargets
+from adocd.model.levels import base_level_bytes, levels_of
 from adocd.model.reading import owners_value
 from adocd.model.sample import ColumnFamilySample, Sample
 
@@ -191,27 +191,6 @@ class Level0Bounds:
                 share = mean / memtable_bytes
                 self._kept[cf.name] = 1.0 if share > NEARLY_ALL else share
         return max(1, mean, int(memtable_bytes * self._kept.get(cf.name, kept)))
-
-
-def levels_of(cf: ColumnFamilySample, sample: Sample, base_bytes: int, more_bytes: int = 0) -> LevelTargets | None:
-    """Return the levels as they would be with this base level, and with so many bytes more in it; None if unknown."""
-    if cf.level_bytes is None:
-        return None
-    options = sample.options.column_families.get(cf.name, {})
-    multiplier = float(options.get("max_bytes_for_level_multiplier", "10"))
-    is_dynamic = options.get("level_compaction_dynamic_level_bytes") == "true"
-    found = LevelTargets.of(cf.level_bytes, base_bytes, multiplier, is_dynamic=is_dynamic)
-    if not more_bytes:
-        return found
-    sizes = list(cf.level_bytes)
-    sizes[found.base] += more_bytes
-    return LevelTargets.of(sizes, base_bytes, multiplier, is_dynamic=is_dynamic)
-
-
-def base_level_bytes(cf: ColumnFamilySample, sample: Sample) -> int:
-    """Return what the level holds into which level 0 is merged; 0 if it is unknown."""
-    levels = levels_of(cf, sample, cf.options.max_bytes_for_level_base_bytes)
-    return 0 if levels is None else levels.sizes[levels.base]
 
 
 def most_bytes(

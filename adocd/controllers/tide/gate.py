@@ -4,12 +4,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Self
 
-from adocd.controllers.tide.backlog import OPENS, Bound, base_level_bytes, coming_down, waits_for_base_level
+from adocd.controllers.tide.backlog import OPENS, Bound, coming_down, waits_for_base_level
 from adocd.controllers.tide.family import is_pinned
 from adocd.controllers.tide.merges import LEFT_LEAST_S
 from adocd.model.decision import Setting
 from adocd.model.knob import Knob
-from adocd.model.level0 import few_files, files_in_level_1
+from adocd.model.level0 import few_files, files_when_merged
+from adocd.model.levels import base_level_bytes
 from adocd.model.options import LEVEL_COMPACTION, OUT_OF_THE_WAY
 from adocd.model.reading import owners_value, value_now
 from adocd.model.sample import ColumnFamilySample, Sample
@@ -252,7 +253,7 @@ def ebbing(cf: ColumnFamilySample, sample: Sample, *, is_merging: bool, is_const
     if trigger is None or base is None:
         return
     slowdown = cf.options.level0_slowdown_writes_trigger  # the raised one stays until all is given back
-    few = few_files(trigger, slowdown, files_in_level_1(cf.l0_files, cf.level_bytes))
+    few = few_files(trigger, slowdown, files_when_merged(cf, sample))
     on_its_way = coming_down(base, cf, sample)
     if cf.l0_files < few:
         yield Setting(Knob.LEVEL_BASE_SIZE, on_its_way, cf.name)

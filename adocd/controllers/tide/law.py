@@ -280,7 +280,8 @@ class Tide(Controller):
         is_quiet = is_quiet or self._is_needless(sample)
         is_past = self._limiter.peak.is_past and not self._is_needed and not pressed
         if (is_quiet or is_past or (self._regime in MAY_END and not pressed)) and not yields:
-            self._bounds.forget_space()
+            if not self._merges.go_on:
+                self._bounds.forget_space()
             return Regime.CALM if self._is_paid(sample) else Regime.EBB
         if is_quiet:
             self._pressed.clear()  # its merges wait for the neighbours; memory and threads it does not need

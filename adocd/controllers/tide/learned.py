@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from adocd.controllers.reads import reads_per_s
 from adocd.model.sample import ColumnFamilySample, Sample
 
-#: Time constants in seconds: of a rate, of the device where it is slower than known, of the clients' peak.
+#: Time constants in seconds: of a rate, of the device where it is slower than known, of what is written at the peak.
 _SMOOTHING_S, _SLOWER_S, _PEAK_S = 3.0, 60.0, 300.0
 #: A compaction that reports nothing for so long reports many bytes at once, in s; then the mean is over so long.
 _SILENT_S, _LONG_S = 2.0, 30.0
@@ -201,6 +201,7 @@ class Learned:
         self._merging, self._merged = Mean(_SMOOTHING_S), Mean(_SMOOTHING_S)
         self._background, self._writes, self._flushing = Mean(_SMOOTHING_S), Mean(_SMOOTHING_S), Mean(_SMOOTHING_S)
         self._reads_per_s, self._writes_per_s = Mean(_SMOOTHING_S), Mean(_SMOOTHING_S)
+        self._peak_writes_per_s = 0.0
         #: Since reads were last counted, in s.
         self._uncounted_reads_s = math.inf
         #: Since reads were last enough, in s.
@@ -243,10 +244,13 @@ class Learned:
             self.flushes = self._flushing.add(sample.flush_written_bytes_per_s, seconds)
 
     def reads_matter(self, share: float) -> bool:
-        """Whether reads are at least this share of the writes; yes where nothing counts them."""
+        """Whether reads are at least this share of the writes; yes where nothing counts them.
+
+        Of the writes at their peak: in a stall few reads would seem to be many.
+        """
         if self._uncounted_reads_s > _KNOWN_FOR_S:
             return True
-        if (self._reads_per_s.value or 0.0) > share * (self._writes_per_s.value or 0.0):
+        if (self._reads_per_s.value or 0.0) > share * self._peak_writes_per_s:
             self._unread_s = 0.0
         return self._unread_s < _READ_FOR_S
 
@@ -280,4 +284,5 @@ class Learned:
         if reads is not None and sample.writes_per_s is not None:
             self._uncounted_reads_s = 0.0
             self._reads_per_s.add(reads, sample.interval_s)
-            self._writes_per_s.add(sample.writes_per_s, sample.interval_s)
+            now = self._writes_per_s.add(sample.writes_per_s, sample.interval_s)
+            self._peak_writes_per_s = max(now, self._peak_writes_per_s * math.exp(-sample.interval_s / _PEAK_S))

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from adocd.controllers.tide.backlog import levels_of
 from adocd.controllers.tide.learned import Mean
 from adocd.model.knob import Knob
+from adocd.model.levels import levels_of
 from adocd.model.options import LEVEL_COMPACTION
 from adocd.model.reading import value_now
 from adocd.model.sample import Sample
@@ -135,5 +135,5 @@ def _merged_bytes(event: Event, sample: Sample) -> float | None:
     for cf in sample.column_families:
         if cf.name == event.column_family:
             levels = levels_of(cf, sample, cf.options.max_bytes_for_level_base_bytes)
-            return None if levels is None else levels.sizes[0] + levels.sizes[event.output_level or levels.base]
+            return None if levels is None else levels.sizes[0] + levels.bytes_in(event.output_level or levels.base)
     return None

@@ -18,7 +18,7 @@ from adocd.model.change import (
     RestoreStep,
     ThreadPoolChange,
 )
-from adocd.model.level0 import few_files, files_in_level_1
+from adocd.model.level0 import few_files, files_when_merged
 from adocd.model.options import (
     BYTES_PER_SYNC_OFF,
     DELAYED_WRITE_RATE_DEFAULT_BYTES_PER_S,
@@ -91,7 +91,7 @@ def plan(
     held = []
     for cf in sample.column_families:
         held += _stage(cf, wanted, current, baseline)
-        held += _hold_base(cf, wanted, current, baseline)
+        held += _hold_base(cf, wanted, sample, baseline)
     held += _hold_width(wanted, goal, current, baseline)
     held += _hold_brake(wanted, goal, sample, baseline, rate_may_rise_to)
     if any(option.scope == "database" for option in wanted):
@@ -214,7 +214,7 @@ def _ends_at_stop(slowdown: OptionName, stop_after: int, wanted: Values, current
     return to == str(stop_after) and int(to) < int(current[slowdown]) and to != baseline.get(slowdown)
 
 
-def _hold_base(cf: ColumnFamilySample, wanted: dict[OptionName, str], current: Values, baseline: Values) -> list[str]:
+def _hold_base(cf: ColumnFamilySample, wanted: dict[OptionName, str], sample: Sample, baseline: Values) -> list[str]:
     """Keep a raised base level until level 0 is merged, where its original comes back and the trigger was raised too.
 
     Then a large merge out of level 0 is due, which leaves few files behind (adocd.model.level0): as few as the trigger
@@ -223,16 +223,16 @@ def _hold_base(cf: ColumnFamilySample, wanted: dict[OptionName, str], current: V
     of `silk` could then not end at its bound. The agent waits in either case (see way_back).
     """
     base, trigger, slowdown = (of_family(cf.name, option) for option in (BASE, TRIGGER, SLOWDOWN))
+    current = sample.values
     if slowdown not in baseline or base not in wanted or wanted[base] != baseline.get(base):
         return []
     if int(wanted[base]) >= int(current[base]) or int(current.get(trigger, 0)) <= int(baseline.get(trigger, 0)):
         return []
     held = []
-    beside = files_in_level_1(cf.l0_files, cf.level_bytes)
     meanwhile = current if wanted.get(slowdown, baseline[slowdown]) == baseline[slowdown] else wanted
     originals = int(baseline.get(trigger, 0)), int(meanwhile[slowdown])
     # Level 0 may grow while it is merged. What is few does not grow with it beyond the trigger in force.
-    few = min(few_files(*originals, beside), max(few_files(*originals), int(current[trigger])))
+    few = min(few_files(*originals, files_when_merged(cf, sample)), max(few_files(*originals), int(current[trigger])))
     if wanted.get(trigger) == baseline.get(trigger, "") and int(current[trigger]) >= few <= cf.l0_files:
         # RocksDB asserts that no trigger is above its slowdown. Such a pair would delay writes and merge nothing.
         for option in (trigger, slowdown):

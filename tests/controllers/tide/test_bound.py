@@ -108,9 +108,9 @@ def free(space_gib: int) -> dict[str, Any]:
 
 def test_what_a_merge_has_written_does_not_lower_the_bound_while_it_runs() -> None:
     scene = merging(free(68), free(36))
-    scene.level0(120, above=20 * GIB)
+    scene.level0(120, above=4 * GIB)
     assert scene.step(15)[0] == "tide.brim"
-    assert scene.plant.now("level0_stop_writes_trigger") == "200"
+    assert scene.plant.now("level0_slowdown_writes_trigger") == "120"
 
 
 def test_space_that_is_still_taken_when_the_merge_has_ended_counts() -> None:
@@ -118,6 +118,20 @@ def test_space_that_is_still_taken_when_the_merge_has_ended_counts() -> None:
     assert scene.step(30) == ("", {})
     scene.plant.members |= {"events": (), "running_compactions": 0}
     assert scene.step(15)[1][Knob.LEVEL0_STOP] == 65
+
+
+def test_nor_does_it_when_clients_pause_while_it_runs() -> None:
+    scene = merging(free(68), free(36))
+    scene.level0(120, above=4 * GIB)
+    scene.step()
+    scene.plant.members["events"] = ()
+    scene.plant.immutable_memtables = 0
+    scene.writes(1)
+    assert scene.step(15)[0] == "tide.ebb"
+    scene.writes(100)
+    scene.plant.immutable_memtables = 2
+    assert scene.step(15)[0] == "tide.brim"
+    assert scene.plant.now("level0_slowdown_writes_trigger") == "120"
 
 
 def test_nor_does_the_part_of_the_space_that_the_arbiter_allots() -> None:

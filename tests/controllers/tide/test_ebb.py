@@ -49,6 +49,17 @@ def test_what_is_pending_and_does_not_become_less_keeps_no_trigger() -> None:
     assert scene.plant.now(TRIGGER) == "4"
 
 
+def test_few_files_are_few_beside_the_level_into_which_level_0_is_merged() -> None:
+    """18 files above 256 in level 5, where RocksDB has dynamic levels. Under the owner's base size it uses level 3."""
+    scene = Scene()
+    scene.opened_with(of_family("default", "level_compaction_dynamic_level_bytes"), "true")
+    scene.flooded()
+    scene.ebbs(18)
+    scene.plant.level_bytes = (18 * MEMTABLE, 0, 0, 0, 0, 256 * MEMTABLE, 0)
+    scene.step(10)
+    assert (scene.plant.now(BASE), scene.plant.now(TRIGGER)) == (str(256 * MIB), "4")
+
+
 def test_where_no_compactions_are_told_of_any_that_runs_may_be_a_merge() -> None:
     scene = Scene()
     scene.flooded()

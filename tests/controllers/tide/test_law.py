@@ -6,6 +6,7 @@ import pytest
 
 from adocd.controllers.base import Controller
 from adocd.model.knob import MIB, Knob
+from adocd.model.snapshot import Event
 from adocd.model.values import OptionName, of_database, of_family
 from tests.controllers.laws import MB, Plant, make, settings
 
@@ -313,6 +314,10 @@ def test_under_universal_compaction_with_a_single_level_it_does_the_same() -> No
     scene.plant.level_bytes = (0,)
     assert scene.flooded()[1][Knob.MEMTABLE_SIZE] == MEMTABLE
     scene.plant.l0_files, scene.plant.level_bytes = 30, (30 * MEMTABLE,)
+    begin = Event(9, 100.0, "compaction_begin", "default", job=7, base_level=0, output_level=0)
+    scene.plant.members["events"] = (begin,)
+    scene.step()
+    scene.plant.members["events"] = ()
     scene.step(20)
     scene.ebbs(0)
     scene.plant.level_bytes = (0,)

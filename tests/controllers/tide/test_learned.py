@@ -98,6 +98,15 @@ def test_reads_matter_from_a_share_of_the_writes_on(reads_per_s: int, matter: bo
     assert learned.reads_matter(0.01) is matter
 
 
+def test_few_reads_do_not_become_many_because_writers_are_stopped() -> None:
+    plant = Plant()
+    plant.tickers = {READ: 50}
+    learned = seen(Learned(), plant, writes_per_s=10_000.0)
+    assert not seen(learned, plant, 60, writes_per_s=0.0).reads_matter(0.01)
+    plant.tickers = {READ: 150}
+    assert seen(learned, plant, writes_per_s=0.0).reads_matter(0.01)
+
+
 def test_without_statistics_reads_are_taken_for_granted() -> None:
     plant = Plant()
     plant.tickers = None

@@ -176,6 +176,17 @@ def test_a_raised_slowdown_comes_back_with_the_trigger_where_few_files_are_more_
     assert back(30, {TRIGGER: 40, SLOWDOWN: 40}) == family({base: 256 * MIB, TRIGGER: 4, SLOWDOWN: 20})
 
 
+def test_few_files_are_few_beside_the_base_level_where_that_follows_from_the_size_of_the_data() -> None:
+    base = "max_bytes_for_level_base"
+    originals = family({base: 256 * MIB, TRIGGER: 4})
+    dynamic = {"level_compaction_dynamic_level_bytes": "true"}
+    sample = opened({base: 16 * GIB, TRIGGER: 100, **dynamic}, l0=19).sample()
+    levels = (19 * 128 * MIB, 0, 0, 0, 0, 32 * GIB, 0)
+    families = tuple(replace(cf, level_bytes=levels) for cf in sample.column_families)
+    sample = replace(sample, column_families=families)
+    assert planner.plan(originals, sample, defaults(), originals.keys()).sent == originals
+
+
 def test_a_slowdown_that_is_not_ours_is_the_most_that_few_files_can_be() -> None:
     base = "max_bytes_for_level_base"
     owners = defaults() | family({SLOWDOWN: 24, STOP: 400})
