@@ -3,8 +3,8 @@
 from adocd.model.levels import base_level_bytes
 from adocd.model.sample import ColumnFamilySample, Sample
 
-#: Few files: at least and at most so many of the owner's triggers, and in between a share of those beside them.
-_LEAST_TRIGGERS, _MOST_TRIGGERS, _SHARE = 2, 10, 6
+#: Few files: at least so many of the owner's triggers, and a share of those beside them.
+_LEAST_TRIGGERS, _SHARE = 2, 6
 
 
 def few_files(trigger: int, slowdown: int, beside: int = 0) -> int:
@@ -16,16 +16,16 @@ def few_files(trigger: int, slowdown: int, beside: int = 0) -> int:
     0.6 GB, and 2.4 GB where they were merged first (runs of `bench/evaluation.sh flood-cap-13`). With many files moving
     costs more than it saves.
 
-    So few are a sixth of the files `beside` them, but at least two and at most ten times the owner's trigger, and no
-    more than `slowdown`, the slowdown trigger in force: RocksDB asserts that no trigger is above it. A slowdown of 0 or
-    less is none, as one that was switched off live.
+    So few are a sixth of the files `beside` them, but at least twice the owner's trigger, and no more than `slowdown`,
+    the slowdown trigger in force: RocksDB asserts that no trigger is above it. A slowdown of 0 or less is none, as one
+    that was switched off live.
 
     Where base level and trigger were raised, the trigger comes back in two steps: to this number, which leaves a few
     files alone, and to the owner's when the base level comes back. A raised slowdown takes the same two steps where the
     owner's is below this number.
     """
-    most = _MOST_TRIGGERS * trigger if slowdown <= 0 else min(slowdown, _MOST_TRIGGERS * trigger)
-    return max(1, trigger, min(most, max(_LEAST_TRIGGERS * trigger, beside // _SHARE)))
+    few = max(_LEAST_TRIGGERS * trigger, beside // _SHARE)
+    return max(1, trigger, few if slowdown <= 0 else min(few, slowdown))
 
 
 def files_when_merged(cf: ColumnFamilySample, sample: Sample) -> int:

@@ -106,7 +106,7 @@ def plan(
             database_first=_widens(wanted, current) and _opens(wanted, current),
         ),
         sent=wanted,
-        restore=way_back(baseline, ours | wanted.keys(), current, wanted),
+        restore=way_back(sample, baseline, ours | wanted.keys(), wanted),
         held=tuple(held),
     )
 
@@ -117,11 +117,11 @@ NOTHING = ChangePlan((), {}, (), ())
 
 def again(values: Values, sample: Sample, baseline: Values, ours: Set[OptionName]) -> ChangePlan:
     """Plan to resend values that are shown already but may not be in force (adocd.daemon.change.unsettled)."""
-    restore = way_back(baseline, ours | values.keys(), sample.values, values)
+    restore = way_back(sample, baseline, ours | values.keys(), values)
     return ChangePlan(_calls(values), values, restore, held=(), repeat=True)
 
 
-def way_back(baseline: Values, ours: Set[OptionName], current: Values, sent: Values) -> tuple[RestoreStep, ...]:
+def way_back(sample: Sample, baseline: Values, ours: Set[OptionName], sent: Values) -> tuple[RestoreStep, ...]:
     """Plan the restore from any values that our options may have: first what can be set at once, then what must wait.
 
     The agent executes it when nobody watches, so the numbers of files and bytes at that time are unknown. Where
@@ -133,12 +133,14 @@ def way_back(baseline: Values, ours: Set[OptionName], current: Values, sent: Val
     The width of merges comes after the base levels: until then level 0 is merged as wide as it was filled for.
     """
     back = {option: restorable(option, baseline[option]) for option in ours if option in baseline}
+    reached = sample.values, sent
+    merged = {cf.name: files_when_merged(cf, sample) for cf in sample.column_families}
     later: list[RestoreStep] = []
     last: list[RestoreStep] = []  # in a flood memtables wait all the time, and the agent takes one step after the other
     for family in sorted({option.name or "" for option in back if option.scope == "column_family"}):
-        later += _postpone(family, back, baseline, (current, sent))
-        last += _postpone_memtables(family, back, baseline, (current, sent))
-    later += _postpone_width(back, baseline, (current, sent), later)
+        later += _postpone(family, back, baseline, reached, merged.get(family, 0))
+        last += _postpone_memtables(family, back, baseline, reached)
+    later += _postpone_width(back, baseline, reached, later)
     at_once = sorted(_calls(back), key=lambda change: change.scope not in ("thread_pool", "rate_limiter"))
     return tuple(RestoreStep(change) for change in at_once) + tuple(later + last)
 
@@ -299,17 +301,18 @@ def _with_brake(wanted: Mapping[OptionName, str], current: Values, sample: Sampl
 
 
 def _postpone(
-    family: str, back: dict[OptionName, str], baseline: Values, reached: tuple[Values, Values]
+    family: str, back: dict[OptionName, str], baseline: Values, reached: tuple[Values, Values], merged: int
 ) -> list[RestoreStep]:
     """Move values that would stop writes from a restore's first steps into later steps with a condition.
 
     `reached` holds the options' present and next values, because the change may fail between the two. An option that is
     postponed and may be below its original is raised at once, because its neighbours return to their originals.
+    `merged` is how many files a merge of all of level 0 would have now, with those of the base level.
     """
     switch, slowdown, stop, hard = (of_family(family, option) for option in (SWITCH, SLOWDOWN, STOP, HARD))
     may_be_off = back.get(switch) == "false" and any(values.get(switch) == "true" for values in reached)
     later = []
-    bases = _postpone_base(family, back, baseline, reached)
+    bases = _postpone_base(family, back, baseline, reached, merged)
     if {slowdown, stop} <= baseline.keys() and (may_be_off or _may_exceed(stop, back, baseline, reached)):
         below = stop_may_be_lowered_below(int(baseline[slowdown]), int(baseline[stop]))
         later.append(_when(family, _L0_FILES, below, STOP, baseline[stop]))
@@ -328,7 +331,7 @@ def _files(steps: Sequence[RestoreStep]) -> int:
 
 
 def _postpone_base(
-    family: str, back: dict[OptionName, str], baseline: Values, reached: tuple[Values, Values]
+    family: str, back: dict[OptionName, str], baseline: Values, reached: tuple[Values, Values], merged: int
 ) -> list[RestoreStep]:
     """Let a raised base level come back when level 0 is merged, and the trigger when few files are left.
 
@@ -336,15 +339,13 @@ def _postpone_base(
     is lower. It comes back with the trigger. From then on writes are delayed, as they are while level 0 is merged,
     until level 1 has moved down and level 0 has fewer files than the original.
     """
-    base, trigger, slowdown, stop = (of_family(family, option) for option in (BASE, TRIGGER, SLOWDOWN, STOP))
+    base, trigger, slowdown = (of_family(family, option) for option in (BASE, TRIGGER, SLOWDOWN))
     if not ({base, slowdown} <= baseline.keys() and _may_exceed(base, back, baseline, reached)):
         return []
     raised = max(int(values.get(trigger, 0)) for values in reached)  # a merge takes at least so many files
     original = int(baseline[slowdown])
     meanwhile = max(int(values.get(slowdown, original)) for values in reached) if slowdown in back else original
-    # Where the change fails, the original stop trigger may still be in force.
-    limits = [limit for limit in (meanwhile, int(baseline.get(stop, 0))) if limit > 0]
-    few = few_files(int(baseline.get(trigger, 0)), min(limits, default=0), raised)
+    few = few_files(int(baseline.get(trigger, 0)), meanwhile, max(raised, merged))
     later = [_when(family, _L0_FILES, max(few, original), BASE, baseline[base])]
     _raise(base, back, baseline, reached, None)
     if trigger in back and raised >= few:

@@ -11,7 +11,7 @@ from adocd.daemon.change import planner
 from adocd.model.change import Below, ColumnFamilyChange, DatabaseChange, RestoreStep
 from adocd.model.knob import MIB
 from adocd.model.options import BYTES_PER_SYNC_OFF, OPTIONS
-from adocd.model.values import OptionName, Values, flat, of_database
+from adocd.model.values import OptionName, Values, of_database
 from tests.builders import GIB
 from tests.daemon.change.planned import AWAY, BATCH, JOBS, OFF, ON, plan, waits
 from tests.daemon.change.rocksdb_model import (
@@ -158,9 +158,9 @@ def test_a_raised_slowdown_comes_back_with_the_trigger_where_few_files_are_more_
         waits(base, str(256 * MIB), L0_FILES, below=25),
         RestoreStep(ColumnFamilyChange("default", {TRIGGER: "4", SLOWDOWN: "20"}), Below("default", L0_FILES, 25)),
     )
-    # Of 300 files 40 are few, but the original stop trigger is in force where the change fails; it comes back last.
+    # Of 300 files 50 are few: more than the original stop trigger allows, which comes back last.
     last = plan(raised | family({TRIGGER: 300, SLOWDOWN: 300})).restore
-    assert [step.when and step.when.below for step in last] == [None, 36, 36, 28]
+    assert [step.when and step.when.below for step in last] == [None, 50, 50, 28]
     # The daemon does the same, by what the levels hold.
     originals = family({base: 256 * MIB, TRIGGER: 4, SLOWDOWN: 20, STOP: 36})
 
@@ -170,10 +170,10 @@ def test_a_raised_slowdown_comes_back_with_the_trigger_where_few_files_are_more_
         families = tuple(replace(cf, level_bytes=levels) for cf in sample.column_families)
         return planner.plan(originals, replace(sample, column_families=families), defaults(), originals.keys()).sent
 
-    assert back(150, {TRIGGER: 150, SLOWDOWN: 180}) == family({TRIGGER: 40, SLOWDOWN: 40})
-    assert back(150, {TRIGGER: 40, SLOWDOWN: 40}) == {}
+    assert back(150, {TRIGGER: 150, SLOWDOWN: 180}) == family({TRIGGER: 67, SLOWDOWN: 67})
+    assert back(150, {TRIGGER: 67, SLOWDOWN: 67}) == {}
     assert back(400, {TRIGGER: 30, SLOWDOWN: 200}) == family({SLOWDOWN: 30}), "level 0 grows while it is merged"
-    assert back(30, {TRIGGER: 40, SLOWDOWN: 40}) == family({base: 256 * MIB, TRIGGER: 4, SLOWDOWN: 20})
+    assert back(30, {TRIGGER: 67, SLOWDOWN: 67}) == family({base: 256 * MIB, TRIGGER: 4, SLOWDOWN: 20})
 
 
 def test_few_files_are_few_beside_the_base_level_where_that_follows_from_the_size_of_the_data() -> None:
@@ -185,6 +185,18 @@ def test_few_files_are_few_beside_the_base_level_where_that_follows_from_the_siz
     families = tuple(replace(cf, level_bytes=levels) for cf in sample.column_families)
     sample = replace(sample, column_families=families)
     assert planner.plan(originals, sample, defaults(), originals.keys()).sent == originals
+
+
+def test_the_base_level_counts_for_what_is_few_as_it_is_when_the_plan_is_made() -> None:
+    """256 files in level 1 and 128 in level 0: a merge of at least the trigger's 100 files would write many more."""
+    base = "max_bytes_for_level_base"
+    sample = opened(l0=128).sample()
+    levels = (128 * 128 * MIB, 256 * 128 * MIB, 0, 0, 0, 0, 0)
+    sample = replace(sample, column_families=tuple(replace(cf, level_bytes=levels) for cf in sample.column_families))
+    raised = family({base: 16 * GIB, TRIGGER: 100, SLOWDOWN: 120, STOP: 200})
+    last = planner.plan(raised, sample, defaults(), frozenset()).restore
+    assert last[0] == RestoreStep(ColumnFamilyChange("default", {SLOWDOWN: "64", TRIGGER: "64"}))
+    assert [step.when and step.when.below for step in last] == [None, 64, 64, 28]
 
 
 def test_a_slowdown_that_is_not_ours_is_the_most_that_few_files_can_be() -> None:
@@ -286,7 +298,7 @@ def test_what_is_ours_is_in_the_way_back_whatever_is_sent() -> None:
 
 
 def test_a_family_that_has_gone_needs_no_way_back() -> None:
-    assert planner.way_back(defaults(), family({STOP: 0}, of="gone").keys(), flat(opened().sample().options), {}) == ()
+    assert planner.way_back(opened().sample(), defaults(), family({STOP: 0}, of="gone").keys(), {}) == ()
 
 
 def test_what_is_sent_again_is_in_the_way_back_though_it_is_the_original() -> None:
