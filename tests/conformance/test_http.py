@@ -223,6 +223,13 @@ def test_garbage(host: Host, client: AgentClient, garbage: bytes) -> None:
     assert client.info()["protocol"]
 
 
+def test_a_chunk_extension_without_end(host: Host, client: AgentClient) -> None:
+    """No limit of bodies or headers holds for it, and what is read of it would take the host's memory."""
+    answer = exchange(host.socket_path, LEASE + b"Transfer-Encoding: chunked\r\n\r\n1;" + b"x" * (3 << 20))
+    assert status_of(answer) == 400
+    assert client.info()["protocol"]
+
+
 def test_a_client_that_breaks_off(host: Host, client: AgentClient, db: str) -> None:
     """Reset in the middle of a request, and with an answer unread (which must not end in SIGPIPE)."""
     snapshot = f"GET /v1/databases/{db}/snapshot HTTP/1.1\r\nHost: a\r\n\r\n".encode()

@@ -19,6 +19,8 @@ constexpr auto kDrainLimit = std::chrono::seconds(1);
 constexpr int kMaxDrains = 1024;
 constexpr uint64_t kMaxBodyBytes = 1024 * 1024;
 constexpr uint32_t kMaxHeaderBytes = 16 * 1024;
+// What is read and not parsed yet: the parser limits bodies and headers, but no chunk's extension or trailer.
+constexpr size_t kMaxBufferedBytes = kMaxBodyBytes + kMaxHeaderBytes;
 
 Problem TooLarge() {
   return {413, "too_large", "The body is larger than 1 MiB; send fewer changes at a time.", {}, {}};
@@ -27,7 +29,7 @@ Problem TooLarge() {
 }  // namespace
 
 Connection::Connection(Server* server, Protocol::socket socket, bool allowed)
-    : server_(server), stream_(std::move(socket)), open_socket_(open_sockets::Identify(stream_.socket().native_handle())), allowed_(allowed) {}
+    : server_(server), stream_(std::move(socket)), open_socket_(open_sockets::Identify(stream_.socket().native_handle())), allowed_(allowed), buffer_(kMaxBufferedBytes) {}
 
 Connection::~Connection() { Forget(); }
 
