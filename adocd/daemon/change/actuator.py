@@ -38,8 +38,10 @@ async def send(target: Target, lease: Lease, plan: ChangePlan) -> Result:
         steps = await target.change(lease.holder, lease.epoch, plan.changes, plan.restore, repeat=plan.repeat)
     except TargetError as error:
         code = error.code if isinstance(error, Refused) and not isinstance(error, Closed) else None
-        # When the lease was gone, the answer says nothing about the values.
-        outcome: Outcome = "failed" if code is None or code.startswith("lease_") else "rejected"
+        # When the lease was gone, or a column family that the change or its restore names, the answer says nothing
+        # about the values.
+        is_gone = code is not None and (code.startswith("lease_") or code == "no_such_column_family")
+        outcome: Outcome = "failed" if code is None or is_gone else "rejected"
         return Result(outcome, str(error), code=code)
     outcome, detail = judge(plan.changes, steps)
     return Result(outcome, detail, _there(plan.changes, steps), untried=_options(plan.changes[len(steps) :]))

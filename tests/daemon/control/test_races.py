@@ -38,6 +38,29 @@ def test_a_lease_revoked_between_snapshot_and_renewal_still_pauses(tmp_path: Pat
     with_agent(database, tmp_path, body)
 
 
+def test_a_column_family_that_goes_between_sample_and_change_takes_nothing_from_the_others(tmp_path: Path) -> None:
+    """The agent refuses the whole change. RocksDB was not asked, so nothing waits a minute as if that had refused."""
+    database = overflowing(tmp_path / "db")
+    database.add_column_family("gone")
+    database.measurements.column_families["gone"]["rocksdb.num-immutable-mem-table"] = 2
+
+    async def body(scene: Scene) -> None:
+        def drop_first(method: str, path: str, body: object) -> None:
+            if method == "PATCH":
+                scene.agent.intercept = None
+                database.drop_column_family("gone")
+
+        scene.agent.intercept = drop_first
+        loop = await scene.attach(ADOC)
+        await ticks(loop, 2)
+        await until(lambda: outcomes(loop) == ["failed"], "the change is refused")
+        await ticks(loop, 3)
+        await until(lambda: outcomes(loop)[-1] == "applied", "the other column family has its change")
+        assert write_buffer_size(database) != str(64 * MIB)
+
+    with_agent(database, tmp_path, body)
+
+
 def test_a_policy_set_in_the_middle_of_a_cycle_waits_for_its_end(tmp_path: Path) -> None:
     """Otherwise the old law's decision could be sent after its operator had set a dry run."""
     database = overflowing(tmp_path / "db")
