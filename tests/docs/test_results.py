@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from statistics import mean, median
 
 import pytest
@@ -254,11 +255,12 @@ def test_what_five_minutes_show() -> None:
     (block,) = summarised(directory)
     assert not block.weak
     verdict, ratio = functools.partial(difference, block), functools.partial(median_ratio, block)
-    assert {verdict(PAID_PER_S, "tide", other) for other in (*OTHERS, "default")} == {"more"}
-    default, adoc, memory, grid = (ratio(PAID_PER_S, "tide", other) for other in ("default", *OTHERS))
-    assert f"over run, restore and drain: {default}, {adoc}, {memory} and {grid} times." in WORDS
-    assert [verdict(measure, "tide", "silk-o") for measure in (PAID_PER_S, RAN_PER_S)] == ["same", "same"]
-    assert "the same as SILK-O's settings over run, restore and drain, and while it ran" in WORDS
+    others = ("default", *OTHERS, "silk-o")
+    assert {verdict(PAID_PER_S, "tide", other) for other in others} == {"more"}
+    default, adoc, memory, grid, silk = (ratio(PAID_PER_S, "tide", other) for other in others)
+    assert f"over run, restore and drain: {default}, {adoc}, {memory}, {grid} and {silk} times." in WORDS
+    assert verdict(RAN_PER_S, "tide", "silk-o") == "more"
+    assert f"it had {ratio(RAN_PER_S, 'tide', 'silk-o')} times the writes/s of SILK-O's settings" in WORDS
     still, uneven = (unwritten_s(directory, scheme) for scheme in ("tide", "silk-o"))
     stood = f"in {min(uneven)} to {max(uneven)} of the 300 s"
     defaults = unwritten_s(directory, "default")
@@ -271,11 +273,11 @@ def test_what_five_minutes_show() -> None:
     assert min(held) > 0.9, "stopped or delayed"
     assert (
         f"In the slowest ten seconds of a run `tide` wrote {slowest(directory, 'tide')} times its mean, these settings "
-        f"{slowest(directory, 'silk-o')} times theirs (in three of five runs more than `tide`), the defaults "
+        f"{slowest(directory, 'silk-o')} times theirs (in one of five runs more than `tide`), the defaults "
         f"{slowest(directory, 'default')} times."
     ) in WORDS
     least = [slowest_of(directory, scheme) for scheme in ("silk-o", "tide")]
-    assert sum(each > max(least[1]) for each in least[0]) == 3
+    assert sum(each > max(least[1]) for each in least[0]) == 1
     stops = [longest_stop_s(directory, scheme) for scheme in ("tide", "default")]
     assert f"longest stop took {stops[0]:.1f} s under `tide` and {stops[1]:.1f} s under the defaults" in WORDS
     assert f"The longest stop took {stops[0]:.1f} s under `tide`, {stops[1]:.1f} s under the defaults." in README
@@ -290,9 +292,9 @@ def test_what_five_minutes_show() -> None:
     assert of_time in WORDS
     assert of_time in README
     paid = paid_pairs(directory, "cap-13", "tide", PAID_PER_S)
-    assert f"`tide` had {paid} times the writes/s over run, restore and drain" in README
+    assert f"`tide` had {paid} times the writes/s over run, restore and drain, and {silk} times those of" in README
     assert (
-        f"did as much as `tide`, but wrote nothing {stood}; under `tide` that was {min(still)} to {max(still)} s, and "
+        f"SILK-O's settings. These wrote nothing {stood}; under `tide` that was {min(still)} to {max(still)} s, and "
         f"under the defaults, which delay nearly every write, {min(defaults)} to {max(defaults)} s."
     ) in README
     see_that_laws_acted(directory)
@@ -304,30 +306,30 @@ def test_what_five_minutes_show_of_a_faster_device() -> None:
     assert not block.weak
     assert block.speed == "cap-490", "15 MB/s at a thirty-second stand for it"
     verdict, ratio = functools.partial(difference, block), functools.partial(median_ratio, block)
+    assert [verdict(measure, "tide", "silk-o") for measure in (PAID_PER_S, RAN_PER_S)] == ["same", "less"]
     for measure in (PAID_PER_S, RAN_PER_S):
-        assert verdict(measure, "tide", "silk-o") == "less"
         assert {verdict(measure, "tide", other) for other in (*OTHERS, "default")} == {"more"}
     paid, ran = (ratio(measure, "tide", "silk-o") for measure in (PAID_PER_S, RAN_PER_S))
     assert (
-        f"**Here SILK-O's settings do more than `tide`**, which does {paid} times as much over run, restore and drain, "
-        f"and {ran} times while it ran."
+        "**Here the report calls `tide` the same as SILK-O's settings over run, restore and drain**, "
+        f"{paid} times as much, and {ran} times while it ran."
     ) in WORDS
-    adoc, memory, grid = (ratio(PAID_PER_S, "tide", other) for other in OTHERS)
+    default, adoc, memory, grid = (ratio(PAID_PER_S, "tide", other) for other in ("default", *OTHERS))
     assert (
-        f"It does {adoc} times as much as `adoc`, {memory} times as much as its own memtables without a law, and "
-        f"{grid} times as much as the best threads of a grid."
+        f"It does {default} times as much as the defaults, {adoc} times as much as `adoc`, {memory} times as much as "
+        f"its own memtables without a law, and {grid} times as much as the best threads of a grid."
     ) in WORDS
+    defaults = unwritten_s(directory, "default")
+    idle = f"{min(defaults)} to {max(defaults)}"
     assert (
         f"in the slowest ten seconds of a run it wrote {slowest(directory, 'tide')} times its mean, under these "
         f"settings {slowest(directory, 'silk-o')} times theirs, and {slowest(directory, 'default')} times under the "
         f"defaults. Its longest stop took {longest_stop_s(directory, 'tide'):.1f} s, that of the defaults "
-        f"{longest_stop_s(directory, 'default'):.1f} s, and under the defaults something was written in every second."
+        f"{longest_stop_s(directory, 'default'):.1f} s, and under the defaults nothing was written in {idle} s."
     ) in WORDS
-    assert set(unwritten_s(directory, "default")) == {0}
     assert (
         f"flushes and compactions had written {merged(directory, 'silk-o')} times what the user wrote under these "
-        f"settings, and {merged(directory, 'tide')} times under `tide`. The likely reason is that the settings do not "
-        "bound level 0, so that each merge out of it takes more of the flood. Merging what was left after the five "
+        f"settings, and {merged(directory, 'tide')} times under `tide`. Merging what was left after the five "
         f"minutes took {drains(directory, 'silk-o')} under these settings, {drains(directory, 'tide')} under `tide`, "
         f"and {drains(directory, 'default')} under the defaults."
     ) in WORDS
@@ -341,7 +343,7 @@ def test_what_five_minutes_show_of_a_faster_device() -> None:
     assert (
         f"`tide` had {paid} times theirs, and {ran} times while it ran. They wrote "
         f"nothing in {min(uneven)} to {max(uneven)} of the 300 s, `tide` in {min(still)} to {max(still)} s, the "
-        "defaults in none."
+        f"defaults in {idle} s."
     ) in README
 
 
@@ -357,18 +359,21 @@ def test_that_five_minutes_are_no_steady_state() -> None:
             assert f"| {name}, at {device} MB/s | {first} | {last} |\n" in PAGE
     by_scheme = [[run for run in raw_runs("flood-cap-15") if run.scheme.name == of] for of in ("silk-o", "default")]
     begins = [min(stall.begin_s for stall in run.stalls if stall.cause == "pending_bytes") for run in by_scheme[0]]
-    assert len(begins) == 5
-    assert f"bytes after {min(begins):.0f} or {max(begins):.0f} s;" in WORDS
+    reached = [begin < run.workload.seconds for begin, run in zip(begins, by_scheme[0], strict=True)]
+    assert sorted(reached) == [False, True, True, True, True]
+    begins = list(itertools.compress(begins, reached))
+    assert f"bytes after {min(begins):.0f} to {max(begins):.0f} s;" in WORDS
     later = [
         mean(second.writes for second in run.seconds if max(begins) + 1 < second.at_s < run.workload.seconds)
-        for run in by_scheme[0]
+        for run in itertools.compress(by_scheme[0], reached)
     ]
     usual = median(figures(run).throughput_per_s for run in by_scheme[1])
     assert f"write {min(later):.0f} to {max(later):.0f} operations/s" in WORDS
     assert max(later) < usual / 2
     assert (
-        f"At 15 MB/s these settings reach the soft limit of pending bytes after {min(begins):.0f} or {max(begins):.0f} "
-        "s, and then write less than half of what the defaults write; the runs end after 300."
+        "At 15 MB/s four of the five runs of these settings reach the soft limit of pending bytes after "
+        f"{min(begins):.0f} to {max(begins):.0f} s, and then write less than half of what the defaults write; the runs "
+        "end after 300."
     ) in README
     assert f"the defaults write {round(usual, -1):,.0f} on average" in WORDS
 
