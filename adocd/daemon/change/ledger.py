@@ -1,7 +1,7 @@
 """Tracks a database's options: which values are ours, what to restore, and what others changed meanwhile. Pure."""
 
 from collections.abc import Mapping, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Literal
 
@@ -164,12 +164,23 @@ class Ledger:
         armed = ((option, account.armed) for option, account in self._accounts.items() if account.armed is not None)
         return {o: current[o] for o, value in armed if o in current and current[o] != value}
 
-    def sending(self, sent: Values, current: Values) -> None:
-        """Record what is about to be sent, before its outcome is known."""
+    def sending(self, sent: Values, current: Values) -> Mapping[OptionName, OptionAccount]:
+        """Record what is about to be sent, before its outcome is known; return what was known, for `not_sent`."""
+        former = {option: replace(self._of(option)) for option in sent}
         for option, value in sent.items():
             account = self._of(option)
             account.is_ours = account.is_touched = True
             account.sent, account.before, account.confirmed = value, current[option], None
+        self._changed()
+        return former
+
+    def not_sent(self, sent: Values, former: Mapping[OptionName, OptionAccount]) -> None:
+        """Take back `sending`, because nothing was sent. Whatever has been found out of an option since then stays."""
+        for option, was in former.items():
+            account = self._accounts.get(option)
+            if account is not None and (account.sent, account.confirmed) == (sent[option], None):
+                account.is_ours, account.is_touched = was.is_ours, was.is_touched
+                account.sent, account.before, account.confirmed = was.sent, was.before, was.confirmed
         self._changed()
 
     def set_of(self, family: str, current: Values) -> dict[OptionName, str]:

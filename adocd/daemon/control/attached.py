@@ -197,7 +197,7 @@ class Attached:
         if (allowance := self._allowance(session, sample)) is not None:
             sample = replace(sample, allowance=allowance)
         self._remember(sample, asked_s)
-        sentence = await self.cycle.run(session, self.process, CycleView(sample, snapshot, asked_s))
+        sentence = await self.cycle.run(session, self.process, CycleView(sample, snapshot, sent_s))
         self._acted_s = settings.clock()
         return sentence
 

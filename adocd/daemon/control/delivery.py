@@ -7,6 +7,7 @@ from adocd.daemon.book.book import Book
 from adocd.daemon.book.journal.errors import JournalError
 from adocd.daemon.book.journal.records import Pause
 from adocd.daemon.change import actuator, planner
+from adocd.daemon.change.account import OptionAccount
 from adocd.daemon.change.actuator import Result
 from adocd.daemon.change.guards.guard import Note
 from adocd.daemon.control.session import Session
@@ -43,6 +44,8 @@ class _InFlight:
     originals: Values
     #: What the agent's last restore plan holds for options that are not ours.
     armed: Mapping[OptionName, str | None]
+    #: What the ledger knew of the options before.
+    former: Mapping[OptionName, OptionAccount]
 
 
 class Delivery:
@@ -75,12 +78,14 @@ class Delivery:
         ways = (*plan.changes, *(step.change for step in plan.restore))
         values = tuple(pair for change in ways for pair in change.sets().items())
         originals = {o: planner.restorable(o, ledger.baseline.get(o, value)) for o, value in values}
+        former: Mapping[OptionName, OptionAccount] = {}
         if not plan.repeat:
-            ledger.sending(plan.sent, current)
+            former = ledger.sending(plan.sent, current)
             if session.unsettled is not None:
                 session.unsettled.sending(o.name or "" for o in plan.sent if o.scope == "column_family")
         armed = ledger.arming(frozenset(option for way in plan.restore for option in way.change.sets()))
-        in_flight = _InFlight(sending, lease, record, self._book.pauses.of(self._id), values, originals, armed)
+        pause = self._book.pauses.of(self._id)
+        in_flight = _InFlight(sending, lease, record, pause, values, originals, armed, former)
         session.flight.start(lambda: self._carry_out(session, in_flight))
 
     async def _carry_out(self, session: Session, sent: _InFlight) -> None:
@@ -116,6 +121,8 @@ class Delivery:
             return  # its lease has ended, so the agent restores whatever it changed
         if result.code is not None or result.outcome in ("refused", "failed"):
             session.ledger.not_armed(sent.armed)
+        if result.outcome == "refused":
+            session.ledger.not_sent(plan.sent, sent.former)
         session.ledger.seen(result.there)
         if result.code == "plan_incomplete":
             session.ledger.names_all = True

@@ -55,6 +55,30 @@ def test_what_the_journal_does_not_know_is_somebody_elses() -> None:
     assert ledger.baseline[SIZE] == str(96 * MIB)
 
 
+def test_what_was_not_sent_takes_nothing_from_what_is_known() -> None:
+    """Else the owner's next value would not count as somebody else's, and ours would be sent again over it."""
+    ledger = Ledger(OPENED_WITH)
+    ledger.sending({SIZE: "5"}, OPENED_WITH)
+    ledger.seen({SIZE: "5"})
+    tuned = OPENED_WITH | {SIZE: "5"}
+    sent = {SIZE: "6", JOBS: "8"}
+    ledger.not_sent(sent, ledger.sending(sent, tuned))
+    assert ledger.ours == {SIZE}
+    assert ledger.sent == {SIZE: "5"}
+    (found,) = ledger.deviations(tuned | {SIZE: "7"})
+    assert (found.option, found.outcome, found.expected) == (SIZE, "changed-by-someone-else", "5")
+
+
+def test_what_was_found_out_since_a_change_that_was_not_sent_stays() -> None:
+    ledger = Ledger(OPENED_WITH)
+    sent = {SIZE: "6"}
+    former = ledger.sending(sent, OPENED_WITH)
+    ledger.give_up(SIZE, "7")
+    ledger.not_sent(sent, former)
+    assert ledger.ours == set()
+    assert ledger.baseline[SIZE] == "7"
+
+
 def test_what_was_sent_and_never_got_there_is_the_owners_again() -> None:
     ledger = Ledger(OPENED_WITH)
     ledger.sending({SIZE: "5", JOBS: "8"}, OPENED_WITH)

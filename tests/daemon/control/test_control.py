@@ -240,6 +240,32 @@ def test_a_repeat_that_could_not_be_sent_is_due_again(tmp_path: Path, monkeypatc
     with_agent(database, tmp_path, body)
 
 
+def test_what_the_owner_sets_after_a_change_that_could_not_be_sent_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = FakeDatabase(tmp_path / "db")
+
+    async def full(*_: object) -> None:
+        raise JournalFull("the disk is full")
+
+    async def body(scene: Scene) -> None:
+        loop = await scene.attach(FIXED)
+        await pin(scene, "write_buffer_size", str(32 * MIB))
+        await ticks(loop, 2)
+        await until(lambda: write_buffer_size(database) == str(32 * MIB), "the pin is in force")
+        with monkeypatch.context() as patched:
+            patched.setattr(Book, "intend", full)
+            await pin(scene, "write_buffer_size", str(48 * MIB))
+            await ticks(loop, 1)
+            await until(lambda: outcomes(loop)[-1] == "refused", "the new pin is not sent")
+        database.set_option("write_buffer_size", str(96 * MIB), "default")
+        await ticks(loop, 3)
+        assert "changed-by-someone-else" in outcomes(loop)
+        assert write_buffer_size(database) == str(96 * MIB)
+
+    with_agent(database, tmp_path, body)
+
+
 def test_nothing_is_sent_twice_where_nothing_was_running(tmp_path: Path) -> None:
     database = FakeDatabase(tmp_path / "db")
 

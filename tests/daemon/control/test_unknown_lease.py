@@ -193,6 +193,36 @@ def test_a_daemon_that_stood_still_since_its_look_looks_again(tmp_path: Path) ->
     with_agent(database, tmp_path, body)
 
 
+def test_a_slow_renewal_makes_no_look_old(tmp_path: Path) -> None:
+    """Else an agent that answers slowly keeps its lease, and nothing is done under it: no guard, and no pin's end."""
+    database = FakeDatabase(tmp_path / "db")
+    clock = time.monotonic
+    took_s = [0.0]
+
+    async def body(scene: Scene) -> None:
+        loop = await scene.attach(FIXED, loop_settings(clock=lambda: clock() + took_s[0]))
+        await pin(scene, "write_buffer_size", str(32 * MIB))
+        await ticks(loop, 2)
+        await until(lambda: write_buffer_size(database) == str(32 * MIB), "the pin is in force")
+        target = session_of(loop).target
+        hold = target.hold_lease
+
+        async def slowly(holder: str, ttl_s: float, epoch: int | None) -> Lease:
+            took_s[0] += cycle.LOOK_IS_OLD_S + 1
+            return await hold(holder, ttl_s, epoch)
+
+        target.hold_lease = slowly  # type: ignore[method-assign]
+        await pin(scene, "write_buffer_size", str(48 * MIB))
+        renewals = took_s[0]
+        for _ in range(4):
+            took_s[0] += 2.0  # a quarter of the lease has gone
+            assert "stood still" not in (await ticks(loop, 1))[0]
+        assert took_s[0] > renewals + 8.0 + cycle.LOOK_IS_OLD_S, "it was renewed"
+        await until(lambda: write_buffer_size(database) == str(48 * MIB), "the new pin is in force")
+
+    with_agent(database, tmp_path, body)
+
+
 # -- whose value it is
 
 
