@@ -382,7 +382,7 @@ PLAIN: dict[str, object] = {
     f"grow to {AdocParameters().batch_max_bytes >> 20} MiB": None,
     f"`tide` takes up to {TideParameters().memory_max_bytes >> 20} MiB": None,
     "level-0 files": None,
-    "once level 0 has few enough files. After five minutes of a flood under `tide` that took up to 284 s on": None,
+    "once level 0 has few enough files. After five minutes of a flood under `tide` that took up to 228 s on": None,
     "the daemon takes 1 % of a core and 66 MiB": None,
     "Apache-2.0": None,
 }
