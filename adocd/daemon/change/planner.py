@@ -345,7 +345,8 @@ def _postpone_base(
     raised = max(int(values.get(trigger, 0)) for values in reached)  # a merge takes at least so many files
     original = int(baseline[slowdown])
     meanwhile = max(int(values.get(slowdown, original)) for values in reached) if slowdown in back else original
-    few = few_files(int(baseline.get(trigger, 0)), meanwhile, max(raised, merged))
+    originals = int(baseline.get(trigger, 0)), meanwhile
+    few = min(few_files(*originals, max(raised, merged)), max(few_files(*originals), raised))
     later = [_when(family, _L0_FILES, max(few, original), BASE, baseline[base])]
     _raise(base, back, baseline, reached, None)
     if trigger in back and raised >= few:

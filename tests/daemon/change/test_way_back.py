@@ -199,6 +199,18 @@ def test_the_base_level_counts_for_what_is_few_as_it_is_when_the_plan_is_made() 
     assert [step.when and step.when.below for step in last] == [None, 64, 64, 28]
 
 
+def test_few_files_are_no_more_than_the_trigger_in_force() -> None:
+    """A gate that opens early, above a large level 1: its files wait for level 1, too, and none is merged at 4."""
+    base = "max_bytes_for_level_base"
+    sample = opened(l0=18).sample()
+    levels = (18 * 128 * MIB, 300 * 128 * MIB, 0, 0, 0, 0, 0)
+    sample = replace(sample, column_families=tuple(replace(cf, level_bytes=levels) for cf in sample.column_families))
+    raised = family({base: 64 * GIB, TRIGGER: 24, SLOWDOWN: 120, STOP: 200})
+    last = planner.plan(raised, sample, defaults(), frozenset()).restore
+    assert last[0] == RestoreStep(ColumnFamilyChange("default", {SLOWDOWN: "24", TRIGGER: "24"}))
+    assert [step.when and step.when.below for step in last] == [None, 28, 24, 24]
+
+
 def test_a_slowdown_that_is_not_ours_is_the_most_that_few_files_can_be() -> None:
     base = "max_bytes_for_level_base"
     owners = defaults() | family({SLOWDOWN: 24, STOP: 400})
