@@ -233,8 +233,7 @@ def _hold_base(cf: ColumnFamilySample, wanted: dict[OptionName, str], sample: Sa
     held = []
     meanwhile = current if wanted.get(slowdown, baseline[slowdown]) == baseline[slowdown] else wanted
     originals = int(baseline.get(trigger, 0)), int(meanwhile[slowdown])
-    # Level 0 may grow while it is merged. What is few does not grow with it beyond the trigger in force.
-    few = min(few_files(*originals, files_when_merged(cf, sample)), max(few_files(*originals), int(current[trigger])))
+    few = _few_at(int(current[trigger]), *originals, files_when_merged(cf, sample))
     if wanted.get(trigger) == baseline.get(trigger, "") and int(current[trigger]) >= few <= cf.l0_files:
         # RocksDB asserts that no trigger is above its slowdown. Such a pair would delay writes and merge nothing.
         for option in (trigger, slowdown):
@@ -246,6 +245,11 @@ def _hold_base(cf: ColumnFamilySample, wanted: dict[OptionName, str], sample: Sa
     if cf.l0_files >= below:
         held.append(_held_by_files(cf, base, wanted.pop(base), below))
     return held
+
+
+def _few_at(in_force: int, trigger: int, slowdown: int, beside: int) -> int:
+    """Return how many files are few: no more than the trigger in force, because level 0 may grow while it is merged."""
+    return min(few_files(trigger, slowdown, beside), max(few_files(trigger, slowdown), in_force))
 
 
 def _hold_width(wanted: dict[OptionName, str], goal: Values, current: Values, baseline: Values) -> list[str]:
@@ -345,8 +349,7 @@ def _postpone_base(
     raised = max(int(values.get(trigger, 0)) for values in reached)  # a merge takes at least so many files
     original = int(baseline[slowdown])
     meanwhile = max(int(values.get(slowdown, original)) for values in reached) if slowdown in back else original
-    originals = int(baseline.get(trigger, 0)), meanwhile
-    few = min(few_files(*originals, max(raised, merged)), max(few_files(*originals), raised))
+    few = _few_at(raised, int(baseline.get(trigger, 0)), meanwhile, max(raised, merged))
     later = [_when(family, _L0_FILES, max(few, original), BASE, baseline[base])]
     _raise(base, back, baseline, reached, None)
     if trigger in back and raised >= few:

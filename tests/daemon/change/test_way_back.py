@@ -11,6 +11,7 @@ from adocd.daemon.change import planner
 from adocd.model.change import Below, ColumnFamilyChange, DatabaseChange, RestoreStep
 from adocd.model.knob import MIB
 from adocd.model.options import BYTES_PER_SYNC_OFF, OPTIONS
+from adocd.model.sample import Sample
 from adocd.model.values import OptionName, Values, of_database
 from tests.builders import GIB
 from tests.daemon.change.planned import AWAY, BATCH, JOBS, OFF, ON, plan, waits
@@ -32,6 +33,12 @@ from tests.daemon.change.rocksdb_model import (
 )
 
 SUBCOMPACTIONS, BYTES_PER_SYNC = of_database("max_subcompactions"), of_database("bytes_per_sync")
+
+
+def with_levels(sample: Sample, levels: tuple[int, ...]) -> Sample:
+    """Let each level of each column family have so many bytes."""
+    families = tuple(replace(cf, level_bytes=levels) for cf in sample.column_families)
+    return replace(sample, column_families=families)
 
 
 def test_the_way_back_from_no_compaction_is_staged_whatever_there_is_now() -> None:
@@ -138,8 +145,7 @@ def test_a_few_files_above_a_large_level_1_are_not_merged_before_the_base_level_
     def back(files: int, base_gib: int, trigger: int) -> planner.ChangePlan:
         sample = opened({base: 16 * GIB, TRIGGER: trigger}, l0=files).sample()
         levels = (files * 128 * MIB, base_gib * GIB, 0, 0, 0, 0, 0)
-        families = tuple(replace(cf, level_bytes=levels) for cf in sample.column_families)
-        return planner.plan(originals, replace(sample, column_families=families), defaults(), originals.keys())
+        return planner.plan(originals, with_levels(sample, levels), defaults(), originals.keys())
 
     assert back(145, 16, trigger=128).sent == family({TRIGGER: 20}), "while a merge runs"
     assert back(145, 16, trigger=20).sent == {}
@@ -167,8 +173,7 @@ def test_a_raised_slowdown_comes_back_with_the_trigger_where_few_files_are_more_
     def back(files: int, now: Mapping[str, str | int]) -> Values:
         sample = opened({base: 16 * GIB, STOP: 300, **now}, l0=files).sample()
         levels = (files * 128 * MIB, 32 * GIB, 0, 0, 0, 0, 0)
-        families = tuple(replace(cf, level_bytes=levels) for cf in sample.column_families)
-        return planner.plan(originals, replace(sample, column_families=families), defaults(), originals.keys()).sent
+        return planner.plan(originals, with_levels(sample, levels), defaults(), originals.keys()).sent
 
     assert back(150, {TRIGGER: 150, SLOWDOWN: 180}) == family({TRIGGER: 67, SLOWDOWN: 67})
     assert back(150, {TRIGGER: 67, SLOWDOWN: 67}) == {}
@@ -182,8 +187,7 @@ def test_few_files_are_few_beside_the_base_level_where_that_follows_from_the_siz
     dynamic = {"level_compaction_dynamic_level_bytes": "true"}
     sample = opened({base: 16 * GIB, TRIGGER: 100, **dynamic}, l0=19).sample()
     levels = (19 * 128 * MIB, 0, 0, 0, 0, 32 * GIB, 0)
-    families = tuple(replace(cf, level_bytes=levels) for cf in sample.column_families)
-    sample = replace(sample, column_families=families)
+    sample = with_levels(sample, levels)
     assert planner.plan(originals, sample, defaults(), originals.keys()).sent == originals
 
 
@@ -192,7 +196,7 @@ def test_the_base_level_counts_for_what_is_few_as_it_is_when_the_plan_is_made() 
     base = "max_bytes_for_level_base"
     sample = opened(l0=128).sample()
     levels = (128 * 128 * MIB, 256 * 128 * MIB, 0, 0, 0, 0, 0)
-    sample = replace(sample, column_families=tuple(replace(cf, level_bytes=levels) for cf in sample.column_families))
+    sample = with_levels(sample, levels)
     raised = family({base: 16 * GIB, TRIGGER: 100, SLOWDOWN: 120, STOP: 200})
     last = planner.plan(raised, sample, defaults(), frozenset()).restore
     assert last[0] == RestoreStep(ColumnFamilyChange("default", {SLOWDOWN: "64", TRIGGER: "64"}))
@@ -204,7 +208,7 @@ def test_few_files_are_no_more_than_the_trigger_in_force() -> None:
     base = "max_bytes_for_level_base"
     sample = opened(l0=18).sample()
     levels = (18 * 128 * MIB, 300 * 128 * MIB, 0, 0, 0, 0, 0)
-    sample = replace(sample, column_families=tuple(replace(cf, level_bytes=levels) for cf in sample.column_families))
+    sample = with_levels(sample, levels)
     raised = family({base: 64 * GIB, TRIGGER: 24, SLOWDOWN: 120, STOP: 200})
     last = planner.plan(raised, sample, defaults(), frozenset()).restore
     assert last[0] == RestoreStep(ColumnFamilyChange("default", {SLOWDOWN: "24", TRIGGER: "24"}))
