@@ -53,11 +53,11 @@ Where somebody waits, reads or has neighbours that want the device, this does no
 
 The bound is RocksDB's stop trigger meanwhile, unless the owner's is higher. Where it falls below what level 0 holds,
 the stop in force waits for the merge. The owner's slowdown and stop are never lowered, and a slowdown that is switched
-off stays so. Where an operator has pinned one
-of level 0's limits below the gate, gate and base level are the owner's; a slowdown or stop that is pinned higher bounds
-the bound. Rates in bytes/s, n in files per bound, g the room above the gate in gates, c what clients do, at its peak,
-and at least r; while a merge runs whose begin was told, s the seconds that it still needs, by what it has to read and
-what compactions read or write, and f the bytes of clients in a bound of files:
+off stays so. Where an operator has pinned one of level 0's limits below the gate, gate and base level are the owner's;
+a slowdown or stop that is pinned higher bounds the bound. Rates in bytes/s, n in files per bound, g the room above the
+gate in gates, c what clients do, at its peak, and at least r; while a merge runs whose begin was told, s the seconds
+that it still needs, by what it has to read and what compactions read or write, and f the bytes of clients in a bound of
+files:
 
     lasting    r = 0.95 device / a x g / (1 + L1 / L0 + g)   level 0 grows by g while one gate is merged with level 1
     slope      R = c + (r - c) x (n - 0.6) / 0.35            up to n = 0.95
