@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from adocd.daemon.change.planner import restorable
+from adocd.daemon.change.way_back import restorable
 from adocd.model.snapshot import OptionValues
 from adocd.model.values import OptionName, nested
 

@@ -7,8 +7,8 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from adocd.daemon.change.planner import restorable
 from adocd.daemon.change.settled import Left
+from adocd.daemon.change.way_back import restorable
 from adocd.model.snapshot import Restore, Snapshot
 from adocd.model.values import OptionName, Values, flat
 from adocd.targets.base import Target

@@ -12,7 +12,7 @@ multiplies the rate by 0.8 or 0.6, which puts it below the ceiling, and we raise
 the rate and costs one SetDBOptions per step; we take at most one step per snapshot.
 """
 
-from adocd.daemon.change.planner import DELAYED_WRITE_RATE
+from adocd.daemon.change.way_back import DELAYED_WRITE_RATE
 from adocd.model.sample import Sample
 from adocd.model.stall import COUNTS
 

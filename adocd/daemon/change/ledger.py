@@ -6,8 +6,8 @@ from types import MappingProxyType
 from typing import Literal
 
 from adocd.daemon.change.account import KnownAccounts, OptionAccount
-from adocd.daemon.change.planner import restorable
 from adocd.daemon.change.settled import Left
+from adocd.daemon.change.way_back import restorable
 from adocd.model.snapshot import OptionValues
 from adocd.model.values import OptionName, Values
 

@@ -5,51 +5,38 @@ between calls. A change that must wait, such as lowering a stop trigger below th
 left out and explained in `held`; a later plan makes it.
 """
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 
+from adocd.daemon.change.calls import grouped
 from adocd.daemon.change.guards.compaction import SWITCH
-from adocd.model.change import (
-    Below,
-    Change,
-    ColumnFamilyChange,
-    DatabaseChange,
-    RateLimiterChange,
-    RestoreStep,
-    ThreadPoolChange,
+from adocd.daemon.change.way_back import (
+    BASE,
+    BYTES_PER_SYNC,
+    DELAYED_WRITE_RATE,
+    HARD,
+    MEMTABLE_SIZE,
+    MEMTABLES,
+    OFF,
+    SLOWDOWN,
+    STOP,
+    SUBCOMPACTIONS,
+    TRIGGER,
+    few_at,
+    restorable,
+    stop_may_be_lowered_below,
+    way_back,
 )
-from adocd.model.level0 import few_files, files_when_merged
-from adocd.model.options import (
-    BYTES_PER_SYNC_OFF,
-    DELAYED_WRITE_RATE_DEFAULT_BYTES_PER_S,
-    DELAYED_WRITE_RATE_FLOOR_BYTES_PER_S,
-    OUT_OF_THE_WAY,
-)
+from adocd.model.change import Change, RestoreStep
+from adocd.model.level0 import files_when_merged
+from adocd.model.options import BYTES_PER_SYNC_OFF, DELAYED_WRITE_RATE_FLOOR_BYTES_PER_S, OUT_OF_THE_WAY
 from adocd.model.sample import ColumnFamilySample, Sample
 from adocd.model.values import RATE_LIMITER, OptionName, Values, of_database, of_family
 
-DELAYED_WRITE_RATE = of_database("delayed_write_rate")
-BYTES_PER_SYNC = of_database("bytes_per_sync")
-#: What a restore sets in place of a 0 that cannot be set live.
-_RESTORED_ZEROS = {
-    DELAYED_WRITE_RATE: str(DELAYED_WRITE_RATE_DEFAULT_BYTES_PER_S),
-    BYTES_PER_SYNC: str(BYTES_PER_SYNC_OFF),
-}
-
-TRIGGER = "level0_file_num_compaction_trigger"
-SLOWDOWN, STOP = "level0_slowdown_writes_trigger", "level0_stop_writes_trigger"
-BASE = "max_bytes_for_level_base"
-SUBCOMPACTIONS = of_database("max_subcompactions")
 #: Options that make later compactions wider. RocksDB reads them when it picks a compaction, and not again.
 _WIDTHS = (SUBCOMPACTIONS, of_database("max_background_jobs"))
-SOFT, HARD = "soft_pending_compaction_bytes_limit", "hard_pending_compaction_bytes_limit"
 #: A rising rate within 1/100 of the original goes there at once: steps of 0.8 and 1.25 miss it by a byte or so.
 _NEAR_SHARE = 100
-_L0_FILES = "rocksdb.num-files-at-level0"
-_MEMTABLES, _MEMTABLE_SIZE = "max_write_buffer_number", "write_buffer_size"
-_IMMUTABLE_MEMTABLES = "rocksdb.num-immutable-mem-table"
-_PENDING_BYTES = "rocksdb.estimate-pending-compaction-bytes"
-_OFF = "0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +71,7 @@ def plan(
     current = sample.values
     # An option that is not reported cannot be set, for example in a dropped column family.
     wanted = {o: value for o, value in goal.items() if o in current and current[o] != value}
-    if wanted.get(BYTES_PER_SYNC) == _OFF:
+    if wanted.get(BYTES_PER_SYNC) == OFF:
         wanted[BYTES_PER_SYNC] = str(BYTES_PER_SYNC_OFF)
         if current[BYTES_PER_SYNC] == wanted[BYTES_PER_SYNC]:
             del wanted[BYTES_PER_SYNC]
@@ -97,10 +84,10 @@ def plan(
     if any(option.scope == "database" for option in wanted):
         is_pinned = goal.get(DELAYED_WRITE_RATE, "") not in ("", _original_rate(baseline))
         wanted = dict(wanted) if is_pinned else _with_brake(wanted, current, sample)
-        if current.get(BYTES_PER_SYNC) == _OFF:
+        if current.get(BYTES_PER_SYNC) == OFF:
             wanted.setdefault(BYTES_PER_SYNC, str(BYTES_PER_SYNC_OFF))
     return ChangePlan(
-        changes=_calls(
+        changes=grouped(
             wanted,
             limiter_first=RATE_LIMITER in wanted and int(wanted[RATE_LIMITER]) > int(current[RATE_LIMITER]),
             database_first=_widens(wanted, current) and _opens(wanted, current),
@@ -118,49 +105,7 @@ NOTHING = ChangePlan((), {}, (), ())
 def again(values: Values, sample: Sample, baseline: Values, ours: Set[OptionName]) -> ChangePlan:
     """Plan to resend values that are shown already but may not be in force (adocd.daemon.change.unsettled)."""
     restore = way_back(sample, baseline, ours | values.keys(), values)
-    return ChangePlan(_calls(values), values, restore, held=(), repeat=True)
-
-
-def way_back(sample: Sample, baseline: Values, ours: Set[OptionName], sent: Values) -> tuple[RestoreStep, ...]:
-    """Plan the restore from any values that our options may have: first what can be set at once, then what must wait.
-
-    The agent executes it when nobody watches, so the numbers of files and bytes at that time are unknown. Where
-    compaction may be off, the call that switches it on also raises the stop trigger and removes the hard limit
-    (HAZARDS 8); a later step lowers them again when that no longer stops writes. Slowdowns stay in force meanwhile, so
-    that compaction can work off the backlog.
-
-    Pools and rate limiter come first: they return at once and may be what ends a stall, in which the other calls wait.
-    The width of merges comes after the base levels: until then level 0 is merged as wide as it was filled for.
-    """
-    back = {option: restorable(option, baseline[option]) for option in ours if option in baseline}
-    reached = sample.values, sent
-    merged = {cf.name: files_when_merged(cf, sample) for cf in sample.column_families}
-    later: list[RestoreStep] = []
-    last: list[RestoreStep] = []  # in a flood memtables wait all the time, and the agent takes one step after the other
-    for family in sorted({option.name or "" for option in back if option.scope == "column_family"}):
-        later += _postpone(family, back, baseline, reached, merged.get(family, 0))
-        last += _postpone_memtables(family, back, baseline, reached)
-    later += _postpone_width(back, baseline, reached, later)
-    at_once = sorted(_calls(back), key=lambda change: change.scope not in ("thread_pool", "rate_limiter"))
-    return tuple(RestoreStep(change) for change in at_once) + tuple(later + last)
-
-
-def restorable(option: OptionName, value: str) -> str:
-    """Return the value that a restore sends for an original.
-
-    A delayed_write_rate of 0 only means the default at open (HAZARDS 5), and a bytes_per_sync of 0 cannot be set live
-    (HAZARDS 19).
-    """
-    return value if value != "0" else _RESTORED_ZEROS.get(option, value)
-
-
-def stop_may_be_lowered_below(slowdown: int, stop: int) -> int:
-    """Return the number of L0 files below which a stop trigger can be lowered to `stop` without stopping writes.
-
-    That is half-way to the slowdown trigger, because a flush may end between the snapshot and the change; if there is
-    no such room, the stop trigger itself.
-    """
-    return max(1, stop - max(0, stop - slowdown) // 2)
+    return ChangePlan(grouped(values), values, restore, held=(), repeat=True)
 
 
 def _stage(cf: ColumnFamilySample, wanted: dict[OptionName, str], current: Values, baseline: Values) -> list[str]:
@@ -181,24 +126,24 @@ def _stage(cf: ColumnFamilySample, wanted: dict[OptionName, str], current: Value
             if _ends_at_stop(slowdown, stop_after, wanted, current, baseline):
                 held.append(_held_by_files(cf, slowdown, wanted.pop(slowdown), below))
 
-    number = of_family(cf.name, _MEMTABLES)
+    number = of_family(cf.name, MEMTABLES)
     if number in wanted and cf.immutable_memtables >= int(wanted[number]):
         held.append(
-            f"{_MEMTABLES} of {cf.name} goes to {wanted.pop(number)} when there are fewer immutable memtables than "
+            f"{MEMTABLES} of {cf.name} goes to {wanted.pop(number)} when there are fewer immutable memtables than "
             f"that, now {cf.immutable_memtables}"
         )
-        size = of_family(cf.name, _MEMTABLE_SIZE)
+        size = of_family(cf.name, MEMTABLE_SIZE)
         if int(wanted.get(size, 0)) > int(current[size]):
             # The guards have allowed the larger size with the smaller number.
-            held.append(f"{_MEMTABLE_SIZE} of {cf.name} goes to {wanted.pop(size)} with it")
+            held.append(f"{MEMTABLE_SIZE} of {cf.name} goes to {wanted.pop(size)} with it")
 
-    hard_after = wanted.get(hard, current.get(hard, _OFF))
-    if hard_after != _OFF and cf.pending_compaction_bytes >= int(hard_after):
-        lower = current[hard] == _OFF or int(hard_after) < int(current[hard])
+    hard_after = wanted.get(hard, current.get(hard, OFF))
+    if hard_after != OFF and cf.pending_compaction_bytes >= int(hard_after):
+        lower = current[hard] == OFF or int(hard_after) < int(current[hard])
         if going_on or lower:
             wanted.pop(hard, None)
-            if going_on and current[hard] != _OFF:
-                wanted[hard] = _OFF
+            if going_on and current[hard] != OFF:
+                wanted[hard] = OFF
             held.append(
                 f"{HARD} of {cf.name} goes to {hard_after} when pending compaction bytes, now "
                 f"{cf.pending_compaction_bytes}, are below that"
@@ -233,7 +178,7 @@ def _hold_base(cf: ColumnFamilySample, wanted: dict[OptionName, str], sample: Sa
     held = []
     meanwhile = current if wanted.get(slowdown, baseline[slowdown]) == baseline[slowdown] else wanted
     originals = int(baseline.get(trigger, 0)), int(meanwhile[slowdown])
-    few = _few_at(int(current[trigger]), *originals, files_when_merged(cf, sample))
+    few = few_at(int(current[trigger]), *originals, files_when_merged(cf, sample))
     if wanted.get(trigger) == baseline.get(trigger, "") and int(current[trigger]) >= few <= cf.l0_files:
         # RocksDB asserts that no trigger is above its slowdown. Such a pair would delay writes and merge nothing.
         for option in (trigger, slowdown):
@@ -245,11 +190,6 @@ def _hold_base(cf: ColumnFamilySample, wanted: dict[OptionName, str], sample: Sa
     if cf.l0_files >= below:
         held.append(_held_by_files(cf, base, wanted.pop(base), below))
     return held
-
-
-def _few_at(in_force: int, trigger: int, slowdown: int, beside: int) -> int:
-    """Return how many files are few: no more than the trigger in force, because level 0 may grow while it is merged."""
-    return min(few_files(trigger, slowdown, beside), max(few_files(trigger, slowdown), in_force))
 
 
 def _hold_width(wanted: dict[OptionName, str], goal: Values, current: Values, baseline: Values) -> list[str]:
@@ -304,97 +244,6 @@ def _with_brake(wanted: Mapping[OptionName, str], current: Values, sample: Sampl
     return {**wanted, DELAYED_WRITE_RATE: carried}
 
 
-def _postpone(
-    family: str, back: dict[OptionName, str], baseline: Values, reached: tuple[Values, Values], merged: int
-) -> list[RestoreStep]:
-    """Move values that would stop writes from a restore's first steps into later steps with a condition.
-
-    `reached` holds the options' present and next values, because the change may fail between the two. An option that is
-    postponed and may be below its original is raised at once, because its neighbours return to their originals.
-    `merged` is how many files a merge of all of level 0 would have now, with those of the base level.
-    """
-    switch, slowdown, stop, hard = (of_family(family, option) for option in (SWITCH, SLOWDOWN, STOP, HARD))
-    may_be_off = back.get(switch) == "false" and any(values.get(switch) == "true" for values in reached)
-    later = []
-    bases = _postpone_base(family, back, baseline, reached, merged)
-    if {slowdown, stop} <= baseline.keys() and (may_be_off or _may_exceed(stop, back, baseline, reached)):
-        below = stop_may_be_lowered_below(int(baseline[slowdown]), int(baseline[stop]))
-        later.append(_when(family, _L0_FILES, below, STOP, baseline[stop]))
-        out_of_the_way = str(max(OUT_OF_THE_WAY, int(baseline[stop])))
-        _raise(stop, back, baseline, reached, out_of_the_way if may_be_off else None)
-    if baseline.get(hard, _OFF) != _OFF and (may_be_off or _may_exceed(hard, back, baseline, reached)):
-        later.append(_when(family, _PENDING_BYTES, int(baseline[hard]), HARD, baseline[hard]))
-        _raise(hard, back, baseline, reached, _OFF if may_be_off else None)
-    # The agent takes one step after the other, so the one that more files allow comes first.
-    return bases + later if 0 < _files(later) < _files(bases) else later + bases
-
-
-def _files(steps: Sequence[RestoreStep]) -> int:
-    """Return the number of L0 files below which the first step that waits for them is taken."""
-    return next((step.when.below for step in steps if step.when and step.when.property == _L0_FILES), 0)
-
-
-def _postpone_base(
-    family: str, back: dict[OptionName, str], baseline: Values, reached: tuple[Values, Values], merged: int
-) -> list[RestoreStep]:
-    """Let a raised base level come back when level 0 is merged, and the trigger when few files are left.
-
-    Until then the trigger is at that number of files (adocd.model.level0), and so is a raised slowdown whose original
-    is lower. It comes back with the trigger. From then on writes are delayed, as they are while level 0 is merged,
-    until level 1 has moved down and level 0 has fewer files than the original.
-    """
-    base, trigger, slowdown = (of_family(family, option) for option in (BASE, TRIGGER, SLOWDOWN))
-    if not ({base, slowdown} <= baseline.keys() and _may_exceed(base, back, baseline, reached)):
-        return []
-    raised = max(int(values.get(trigger, 0)) for values in reached)  # a merge takes at least so many files
-    original = int(baseline[slowdown])
-    meanwhile = max(int(values.get(slowdown, original)) for values in reached) if slowdown in back else original
-    few = _few_at(raised, int(baseline.get(trigger, 0)), meanwhile, max(raised, merged))
-    later = [_when(family, _L0_FILES, max(few, original), BASE, baseline[base])]
-    _raise(base, back, baseline, reached, None)
-    if trigger in back and raised >= few:
-        options = {TRIGGER: back[trigger]}
-        back[trigger] = str(few)
-        if slowdown in back and 0 < original < few:
-            options[SLOWDOWN] = back[slowdown]
-            back[slowdown] = str(few)
-        later.append(RestoreStep(ColumnFamilyChange(family, options), Below(family, _L0_FILES, few)))
-    return later
-
-
-def _postpone_width(
-    back: dict[OptionName, str], baseline: Values, reached: tuple[Values, Values], later: Sequence[RestoreStep]
-) -> list[RestoreStep]:
-    """Keep merges out of level 0 wide until the last raised base level comes back.
-
-    RocksDB decides about a merge's width when it picks it. Until a flood's level 0 is merged the owner's limits delay
-    writes, and one thread may not fill the device.
-    """
-    bases = [step.when for step in later if any(option.option == BASE for option in step.change.sets())]
-    if not bases or not _may_exceed(SUBCOMPACTIONS, back, baseline, reached):
-        return []
-    options = {SUBCOMPACTIONS.option: back[SUBCOMPACTIONS]}
-    if BYTES_PER_SYNC in back:  # see plan: each change of the database would switch it on
-        options[BYTES_PER_SYNC.option] = back[BYTES_PER_SYNC]
-    _raise(SUBCOMPACTIONS, back, baseline, reached, None)
-    return [RestoreStep(DatabaseChange(options), bases[-1])]
-
-
-def _postpone_memtables(
-    family: str, back: dict[OptionName, str], baseline: Values, reached: tuple[Values, Values]
-) -> list[RestoreStep]:
-    """Let the number of memtables come down when fewer wait, and with it a size that may have to grow."""
-    number, size = (of_family(family, option) for option in (_MEMTABLES, _MEMTABLE_SIZE))
-    if not _may_exceed(number, back, baseline, reached):
-        return []
-    options = {_MEMTABLES: baseline[number]}
-    if size in back and any(_height(size, values) < _height(size, baseline) for values in reached):
-        options[_MEMTABLE_SIZE] = back.pop(size)
-    _raise(number, back, baseline, reached, None)
-    when = Below(family, _IMMUTABLE_MEMTABLES, int(baseline[number]))
-    return [RestoreStep(ColumnFamilyChange(family, options), when)]
-
-
 def _widens(wanted: Values, current: Values) -> bool:
     return any(option in wanted and int(wanted[option]) > int(current[option]) for option in _WIDTHS)
 
@@ -406,51 +255,3 @@ def _opens(wanted: Values, current: Values) -> bool:
         or (option.option == SWITCH and value == "false")
         for option, value in wanted.items()
     )
-
-
-def _may_exceed(option: OptionName, back: Values, baseline: Values, reached: tuple[Values, Values]) -> bool:
-    return option in back and any(_height(option, values) > _height(option, baseline) for values in reached)
-
-
-def _raise(
-    option: OptionName, back: dict[OptionName, str], baseline: Values, reached: tuple[Values, Values], to: str | None
-) -> None:
-    """Set this option in the first steps to a value at or above its original, until its later step."""
-    back.pop(option, None)
-    if to is None and any(_height(option, values) < _height(option, baseline) for values in reached):
-        to = max((values for values in reached if option in values), key=lambda values: _height(option, values))[option]
-    if to is not None:
-        back[option] = to
-
-
-def _height(option: OptionName, values: Values) -> float:
-    """Return a value's rank. A hard limit of 0 is off: infinite. A missing option is NaN, neither above nor below."""
-    value = values.get(option)
-    return float("nan") if value is None else float("inf") if (option.option, value) == (HARD, _OFF) else int(value)
-
-
-def _when(family: str, prop: str, below: int, option: str, value: str) -> RestoreStep:
-    return RestoreStep(ColumnFamilyChange(family, {option: value}), Below(family, prop, below))
-
-
-def _calls(values: Values, *, limiter_first: bool = False, database_first: bool = False) -> tuple[Change, ...]:
-    """Group values into calls in sending order, one per column family."""
-    families: dict[str, dict[str, str]] = {}
-    database: dict[str, str] = {}
-    pools: list[Change] = []
-    limiter: list[Change] = []
-    for option in sorted(values, key=lambda o: (o.name or "", o.option)):
-        value = values[option]
-        match option.scope:
-            case "column_family":
-                families.setdefault(option.name or "", {})[option.option] = value
-            case "database":
-                database[option.option] = value
-            case "thread_pool":
-                pools.append(ThreadPoolChange(option.name or "", int(value)))
-            case "rate_limiter":
-                limiter.append(RateLimiterChange(int(value)))
-    calls: list[Change] = [ColumnFamilyChange(name, options) for name, options in families.items()]
-    whole: list[Change] = [DatabaseChange(database)] if database else []
-    first, last = (limiter, []) if limiter_first else ([], limiter)
-    return (*first, *whole, *calls, *pools, *last) if database_first else (*first, *calls, *pools, *last, *whole)

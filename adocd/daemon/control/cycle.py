@@ -4,10 +4,10 @@ import logging
 from dataclasses import dataclass, replace
 
 from adocd.daemon.book.book import Book
-from adocd.daemon.change import planner
 from adocd.daemon.change.guards.compaction import SWITCH
 from adocd.daemon.change.guards.guard import Beside, Note
 from adocd.daemon.change.guards.shared import is_shared
+from adocd.daemon.change.way_back import SLOWDOWN, STOP
 from adocd.daemon.control.delivery import Delivery, Sending
 from adocd.daemon.control.loop_settings import LoopSettings
 from adocd.daemon.control.mandate import Mandate, mandate_of
@@ -271,7 +271,7 @@ def _repeat(session: Session, sample: Sample) -> Sending | None:
     # Each change during a slowdown cuts the delayed write rate further (HAZARDS 7), but a stop that we caused must not
     # wait.
     ours = {option.option for option in plan.sent}
-    if sample.is_delayed and not ours & {SWITCH, planner.SLOWDOWN, planner.STOP}:
+    if sample.is_delayed and not ours & {SWITCH, SLOWDOWN, STOP}:
         return None
     session.unsettled.repeated(due)
     return Sending(SteeringStep(plan, {}, ()), REPEAT) if plan.changes else None

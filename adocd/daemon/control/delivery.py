@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 from adocd.daemon.book.book import Book
 from adocd.daemon.book.journal.errors import JournalError
 from adocd.daemon.book.journal.records import Pause
-from adocd.daemon.change import actuator, planner
+from adocd.daemon.change import actuator
 from adocd.daemon.change.account import OptionAccount
 from adocd.daemon.change.actuator import Result
 from adocd.daemon.change.guards.guard import Note
+from adocd.daemon.change.way_back import restorable
 from adocd.daemon.control.session import Session
 from adocd.daemon.control.steering import SteeringStep, TakenWishes
 from adocd.daemon.watch.decision_log import DecisionLog
@@ -77,7 +78,7 @@ class Delivery:
         # A restore plan also sets temporary values, such as a raised stop trigger, and the host may reopen with those.
         ways = (*plan.changes, *(step.change for step in plan.restore))
         values = tuple(pair for change in ways for pair in change.sets().items())
-        originals = {o: planner.restorable(o, ledger.baseline.get(o, value)) for o, value in values}
+        originals = {o: restorable(o, ledger.baseline.get(o, value)) for o, value in values}
         former: Mapping[OptionName, OptionAccount] = {}
         if not plan.repeat:
             former = ledger.sending(plan.sent, current)

@@ -4,8 +4,8 @@ import logging
 from collections.abc import Callable
 
 from adocd.daemon.book.book import Book
-from adocd.daemon.change import planner
 from adocd.daemon.change.settled import settled
+from adocd.daemon.change.way_back import restorable
 from adocd.daemon.control.held_lease import is_due
 from adocd.daemon.control.session import Session, StandBack
 from adocd.daemon.watch.decision_log import DecisionLog
@@ -56,7 +56,7 @@ class Owner:
         if snapshot.restore.state in _RESTORING or session.held.has_way_back:
             return False
         current, ledger = sample.values, session.ledger
-        return any(current.get(o) != planner.restorable(o, ledger.baseline[o]) for o in ledger.ours if o in current)
+        return any(current.get(o) != restorable(o, ledger.baseline[o]) for o in ledger.ours if o in current)
 
     def reconcile(self, session: Session, snapshot: Snapshot, sample: Sample) -> None:
         """Take over the host's changes to its own options, and stand back if somebody changed an option that we set."""

@@ -12,6 +12,7 @@ from adocd.daemon.change.guards.memory import LatelyWritten
 from adocd.daemon.change.ledger import Ledger
 from adocd.daemon.change.planner import ChangePlan
 from adocd.daemon.change.translate import may_carry, options_of
+from adocd.daemon.change.way_back import restorable
 from adocd.model.decision import Setting
 from adocd.model.knob import KNOBS, Knob
 from adocd.model.sample import Sample
@@ -221,7 +222,7 @@ class Steering:
 
     def leave_to_owner(self, option: OptionName, former: str) -> None:
         """Drop a wish for the owner's former value: it said no more than that the option is the owner's."""
-        if self.wanted.get(option) == planner.restorable(option, former):
+        if self.wanted.get(option) == restorable(option, former):
             del self.wanted[option]
 
     def keep_families(self, names: Set[str]) -> None:

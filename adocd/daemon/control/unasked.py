@@ -1,6 +1,6 @@
 """Decisions that describe what is sent without a new decision of the law."""
 
-from adocd.daemon.change import planner
+from adocd.daemon.change.way_back import DELAYED_WRITE_RATE
 from adocd.daemon.control.steering import SteeringStep
 from adocd.model.decision import Decision
 
@@ -31,7 +31,7 @@ def unasked(step: SteeringStep, controller: str) -> Decision:
     if wanted := by.get("law"):
         words = ", ".join(wanted)
         return Decision((), f"not at the wanted value: {words}", f"{controller}.again", "the law still wants it")
-    if sent.keys() == {planner.DELAYED_WRITE_RATE}:
+    if sent.keys() == {DELAYED_WRITE_RATE}:
         reason = "a change made during the delay carried the rate then in force"
         signal = "RocksDB has raised the delayed rate to its ceiling" if step.is_delayed else "the write delay is over"
         return Decision((), signal, "actuator.delayed_write_rate", reason)

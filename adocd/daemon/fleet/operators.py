@@ -13,7 +13,7 @@ from adocd.daemon.book.journal.records import Override, Pause, What
 from adocd.daemon.book.kept import KeptTarget
 from adocd.daemon.change.back import RestoreResult
 from adocd.daemon.change.guards.bounds import out_of_bounds
-from adocd.daemon.change.planner import restorable
+from adocd.daemon.change.way_back import restorable
 from adocd.daemon.control.status import Status
 from adocd.daemon.control.target_loop import TargetLoop
 from adocd.daemon.fleet.fleet import Fleet, is_for_unknown_policy

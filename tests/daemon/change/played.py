@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from adocd.daemon.change import planner
 from adocd.daemon.change.guards import GUARDS
 from adocd.daemon.change.guards.bounds import out_of_bounds
 from adocd.daemon.change.guards.compaction import CompactionLimits
 from adocd.daemon.change.guards.guard import Beside
 from adocd.daemon.change.guards.memory import worst_case_bytes
 from adocd.daemon.change.ledger import Ledger
-from adocd.daemon.change.planner import BASE, DELAYED_WRITE_RATE, ChangePlan
+from adocd.daemon.change.planner import ChangePlan
+from adocd.daemon.change.way_back import BASE, DELAYED_WRITE_RATE, restorable
 from adocd.daemon.control.steering import Scope, Steering, SteeringStep
 from adocd.model.change import Change, DatabaseChange, RestoreStep, ThreadPoolChange
 from adocd.model.knob import MIB
@@ -220,7 +220,7 @@ class Played:
     def _original(self, option: OptionName) -> str:
         """Say where an option goes back to; pools may have grown by themselves before they were ours."""
         originals = self.ledger.baseline if option.scope == "thread_pool" else self.originals
-        return planner.restorable(option, originals[option])
+        return restorable(option, originals[option])
 
     def _wished(self, option: OptionName) -> str:
         wished = {**self.steering.wanted, **self.pins}.get(option)

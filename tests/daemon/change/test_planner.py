@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from adocd.daemon.change.planner import BYTES_PER_SYNC, ChangePlan
+from adocd.daemon.change.planner import ChangePlan
+from adocd.daemon.change.way_back import BYTES_PER_SYNC
 from adocd.model.change import (
     ColumnFamilyChange,
     DatabaseChange,

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from adocd.daemon.change import planner
+from adocd.daemon.change.way_back import restorable, way_back
 from adocd.model.change import Below, ColumnFamilyChange, DatabaseChange, RestoreStep
 from adocd.model.knob import MIB
 from adocd.model.options import BYTES_PER_SYNC_OFF, OPTIONS
@@ -303,7 +304,7 @@ def test_there_is_a_way_back_from_every_option(option: OptionName) -> None:
     found = planner.plan({}, now.sample(), defaults(), {option})
     for step in found.restore:
         now.apply(step.change)
-    assert now.values[option] == planner.restorable(option, defaults()[option])
+    assert now.values[option] == restorable(option, defaults()[option])
 
 
 def test_what_is_ours_is_in_the_way_back_whatever_is_sent() -> None:
@@ -314,7 +315,7 @@ def test_what_is_ours_is_in_the_way_back_whatever_is_sent() -> None:
 
 
 def test_a_family_that_has_gone_needs_no_way_back() -> None:
-    assert planner.way_back(opened().sample(), defaults(), family({STOP: 0}, of="gone").keys(), {}) == ()
+    assert way_back(opened().sample(), defaults(), family({STOP: 0}, of="gone").keys(), {}) == ()
 
 
 def test_what_is_sent_again_is_in_the_way_back_though_it_is_the_original() -> None:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from adocd.daemon.change.planner import restorable
+from adocd.daemon.change.way_back import restorable
 from adocd.model import units
 from adocd.model.in_words import UNKNOWN, count, named, option_value
 from adocd.model.options import OPTIONS

@@ -1,0 +1,193 @@
+"""The restore plan of a change: the way back from everything that is then ours. Pure: values in, values out."""
+
+from collections.abc import Sequence, Set
+
+from adocd.daemon.change.calls import grouped
+from adocd.daemon.change.guards.compaction import SWITCH
+from adocd.model.change import Below, ColumnFamilyChange, DatabaseChange, RestoreStep
+from adocd.model.level0 import few_files, files_when_merged
+from adocd.model.options import BYTES_PER_SYNC_OFF, DELAYED_WRITE_RATE_DEFAULT_BYTES_PER_S, OUT_OF_THE_WAY
+from adocd.model.sample import Sample
+from adocd.model.values import OptionName, Values, of_database, of_family
+
+DELAYED_WRITE_RATE = of_database("delayed_write_rate")
+BYTES_PER_SYNC = of_database("bytes_per_sync")
+#: What a restore sets in place of a 0 that cannot be set live.
+_RESTORED_ZEROS = {
+    DELAYED_WRITE_RATE: str(DELAYED_WRITE_RATE_DEFAULT_BYTES_PER_S),
+    BYTES_PER_SYNC: str(BYTES_PER_SYNC_OFF),
+}
+
+TRIGGER = "level0_file_num_compaction_trigger"
+SLOWDOWN, STOP = "level0_slowdown_writes_trigger", "level0_stop_writes_trigger"
+BASE = "max_bytes_for_level_base"
+SUBCOMPACTIONS = of_database("max_subcompactions")
+HARD = "hard_pending_compaction_bytes_limit"
+MEMTABLES, MEMTABLE_SIZE = "max_write_buffer_number", "write_buffer_size"
+OFF = "0"
+_L0_FILES = "rocksdb.num-files-at-level0"
+_IMMUTABLE_MEMTABLES = "rocksdb.num-immutable-mem-table"
+_PENDING_BYTES = "rocksdb.estimate-pending-compaction-bytes"
+
+
+def way_back(sample: Sample, baseline: Values, ours: Set[OptionName], sent: Values) -> tuple[RestoreStep, ...]:
+    """Plan the restore from any values that our options may have: first what can be set at once, then what must wait.
+
+    The agent executes it when nobody watches, so the numbers of files and bytes at that time are unknown. Where
+    compaction may be off, the call that switches it on also raises the stop trigger and removes the hard limit
+    (HAZARDS 8); a later step lowers them again when that no longer stops writes. Slowdowns stay in force meanwhile, so
+    that compaction can work off the backlog.
+
+    Pools and rate limiter come first: they return at once and may be what ends a stall, in which the other calls wait.
+    The width of merges comes after the base levels: until then level 0 is merged as wide as it was filled for.
+    """
+    back = {option: restorable(option, baseline[option]) for option in ours if option in baseline}
+    reached = sample.values, sent
+    merged = {cf.name: files_when_merged(cf, sample) for cf in sample.column_families}
+    later: list[RestoreStep] = []
+    last: list[RestoreStep] = []  # in a flood memtables wait all the time, and the agent takes one step after the other
+    for family in sorted({option.name or "" for option in back if option.scope == "column_family"}):
+        later += _postpone(family, back, baseline, reached, merged.get(family, 0))
+        last += _postpone_memtables(family, back, baseline, reached)
+    later += _postpone_width(back, baseline, reached, later)
+    at_once = sorted(grouped(back), key=lambda change: change.scope not in ("thread_pool", "rate_limiter"))
+    return tuple(RestoreStep(change) for change in at_once) + tuple(later + last)
+
+
+def restorable(option: OptionName, value: str) -> str:
+    """Return the value that a restore sends for an original.
+
+    A delayed_write_rate of 0 only means the default at open (HAZARDS 5), and a bytes_per_sync of 0 cannot be set live
+    (HAZARDS 19).
+    """
+    return value if value != "0" else _RESTORED_ZEROS.get(option, value)
+
+
+def stop_may_be_lowered_below(slowdown: int, stop: int) -> int:
+    """Return the number of L0 files below which a stop trigger can be lowered to `stop` without stopping writes.
+
+    That is half-way to the slowdown trigger, because a flush may end between the snapshot and the change; if there is
+    no such room, the stop trigger itself.
+    """
+    return max(1, stop - max(0, stop - slowdown) // 2)
+
+
+def few_at(in_force: int, trigger: int, slowdown: int, beside: int) -> int:
+    """Return how many files are few: no more than the trigger in force, because level 0 may grow while it is merged."""
+    return min(few_files(trigger, slowdown, beside), max(few_files(trigger, slowdown), in_force))
+
+
+def _postpone(
+    family: str, back: dict[OptionName, str], baseline: Values, reached: tuple[Values, Values], merged: int
+) -> list[RestoreStep]:
+    """Move values that would stop writes from a restore's first steps into later steps with a condition.
+
+    `reached` holds the options' present and next values, because the change may fail between the two. An option that is
+    postponed and may be below its original is raised at once, because its neighbours return to their originals.
+    `merged` is how many files a merge of all of level 0 would have now, with those of the base level.
+    """
+    switch, slowdown, stop, hard = (of_family(family, option) for option in (SWITCH, SLOWDOWN, STOP, HARD))
+    may_be_off = back.get(switch) == "false" and any(values.get(switch) == "true" for values in reached)
+    later = []
+    bases = _postpone_base(family, back, baseline, reached, merged)
+    if {slowdown, stop} <= baseline.keys() and (may_be_off or _may_exceed(stop, back, baseline, reached)):
+        below = stop_may_be_lowered_below(int(baseline[slowdown]), int(baseline[stop]))
+        later.append(_when(family, _L0_FILES, below, STOP, baseline[stop]))
+        out_of_the_way = str(max(OUT_OF_THE_WAY, int(baseline[stop])))
+        _raise(stop, back, baseline, reached, out_of_the_way if may_be_off else None)
+    if baseline.get(hard, OFF) != OFF and (may_be_off or _may_exceed(hard, back, baseline, reached)):
+        later.append(_when(family, _PENDING_BYTES, int(baseline[hard]), HARD, baseline[hard]))
+        _raise(hard, back, baseline, reached, OFF if may_be_off else None)
+    # The agent takes one step after the other, so the one that more files allow comes first.
+    return bases + later if 0 < _files(later) < _files(bases) else later + bases
+
+
+def _files(steps: Sequence[RestoreStep]) -> int:
+    """Return the number of L0 files below which the first step that waits for them is taken."""
+    return next((step.when.below for step in steps if step.when and step.when.property == _L0_FILES), 0)
+
+
+def _postpone_base(
+    family: str, back: dict[OptionName, str], baseline: Values, reached: tuple[Values, Values], merged: int
+) -> list[RestoreStep]:
+    """Let a raised base level come back when level 0 is merged, and the trigger when few files are left.
+
+    Until then the trigger is at that number of files (adocd.model.level0), and so is a raised slowdown whose original
+    is lower. It comes back with the trigger. From then on writes are delayed, as they are while level 0 is merged,
+    until level 1 has moved down and level 0 has fewer files than the original.
+    """
+    base, trigger, slowdown = (of_family(family, option) for option in (BASE, TRIGGER, SLOWDOWN))
+    if not ({base, slowdown} <= baseline.keys() and _may_exceed(base, back, baseline, reached)):
+        return []
+    raised = max(int(values.get(trigger, 0)) for values in reached)  # a merge takes at least so many files
+    original = int(baseline[slowdown])
+    meanwhile = max(int(values.get(slowdown, original)) for values in reached) if slowdown in back else original
+    few = few_at(raised, int(baseline.get(trigger, 0)), meanwhile, max(raised, merged))
+    later = [_when(family, _L0_FILES, max(few, original), BASE, baseline[base])]
+    _raise(base, back, baseline, reached, None)
+    if trigger in back and raised >= few:
+        options = {TRIGGER: back[trigger]}
+        back[trigger] = str(few)
+        if slowdown in back and 0 < original < few:
+            options[SLOWDOWN] = back[slowdown]
+            back[slowdown] = str(few)
+        later.append(RestoreStep(ColumnFamilyChange(family, options), Below(family, _L0_FILES, few)))
+    return later
+
+
+def _postpone_width(
+    back: dict[OptionName, str], baseline: Values, reached: tuple[Values, Values], later: Sequence[RestoreStep]
+) -> list[RestoreStep]:
+    """Keep merges out of level 0 wide until the last raised base level comes back.
+
+    RocksDB decides about a merge's width when it picks it. Until a flood's level 0 is merged the owner's limits delay
+    writes, and one thread may not fill the device.
+    """
+    bases = [step.when for step in later if any(option.option == BASE for option in step.change.sets())]
+    if not bases or not _may_exceed(SUBCOMPACTIONS, back, baseline, reached):
+        return []
+    options = {SUBCOMPACTIONS.option: back[SUBCOMPACTIONS]}
+    if BYTES_PER_SYNC in back:  # see plan: each change of the database would switch it on
+        options[BYTES_PER_SYNC.option] = back[BYTES_PER_SYNC]
+    _raise(SUBCOMPACTIONS, back, baseline, reached, None)
+    return [RestoreStep(DatabaseChange(options), bases[-1])]
+
+
+def _postpone_memtables(
+    family: str, back: dict[OptionName, str], baseline: Values, reached: tuple[Values, Values]
+) -> list[RestoreStep]:
+    """Let the number of memtables come down when fewer wait, and with it a size that may have to grow."""
+    number, size = (of_family(family, option) for option in (MEMTABLES, MEMTABLE_SIZE))
+    if not _may_exceed(number, back, baseline, reached):
+        return []
+    options = {MEMTABLES: baseline[number]}
+    if size in back and any(_height(size, values) < _height(size, baseline) for values in reached):
+        options[MEMTABLE_SIZE] = back.pop(size)
+    _raise(number, back, baseline, reached, None)
+    when = Below(family, _IMMUTABLE_MEMTABLES, int(baseline[number]))
+    return [RestoreStep(ColumnFamilyChange(family, options), when)]
+
+
+def _may_exceed(option: OptionName, back: Values, baseline: Values, reached: tuple[Values, Values]) -> bool:
+    return option in back and any(_height(option, values) > _height(option, baseline) for values in reached)
+
+
+def _raise(
+    option: OptionName, back: dict[OptionName, str], baseline: Values, reached: tuple[Values, Values], to: str | None
+) -> None:
+    """Set this option in the first steps to a value at or above its original, until its later step."""
+    back.pop(option, None)
+    if to is None and any(_height(option, values) < _height(option, baseline) for values in reached):
+        to = max((values for values in reached if option in values), key=lambda values: _height(option, values))[option]
+    if to is not None:
+        back[option] = to
+
+
+def _height(option: OptionName, values: Values) -> float:
+    """Return a value's rank. A hard limit of 0 is off: infinite. A missing option is NaN, neither above nor below."""
+    value = values.get(option)
+    return float("nan") if value is None else float("inf") if (option.option, value) == (HARD, OFF) else int(value)
+
+
+def _when(family: str, prop: str, below: int, option: str, value: str) -> RestoreStep:
+    return RestoreStep(ColumnFamilyChange(family, {option: value}), Below(family, prop, below))
