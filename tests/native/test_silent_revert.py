@@ -130,3 +130,86 @@ def test_automatic_compaction_that_is_off(start: Start, connect: Connect, direct
     assert delayed() == broken
     assert change(repeat=True) == "applied"
     eventually(lambda: not delayed(), what="the change is in force again")
+
+
+class Levels:
+    """A database with 8 MiB in level 1 and three files above it, whose base level the agent has changed to 32 MiB.
+
+    The last compaction has ended and keeps its slot, as it does while it deletes what it has read: none begins.
+    """
+
+    def __init__(self, host: Program, client: AgentClient) -> None:
+        self._host, self._client, self.db = host, client, client.only_database()["id"]
+        host.ask("hold_deletions")
+        for _ in range(8):
+            self._put_file()
+        eventually(lambda: self._files(0) == 0 and self._files(1) >= 6, what="level 0 is merged into level 1")
+        for _ in range(3):
+            self._put_file()
+        when = ("default", "rocksdb.num-immutable-mem-table", 1)
+        self._plan = [back(family(max_bytes_for_level_base=str(MIB)), when=when)]
+        self._epoch = client.acquire(self.db)
+        self.change_base(32 * MIB)
+
+    def change_base(self, size_bytes: int) -> None:
+        """Let the agent set the base level, with a restore plan that waits for the flush."""
+        changed = family(max_bytes_for_level_base=str(size_bytes))
+        [step] = self._client.change(self.db, self._epoch, [changed], self._plan).ok()["steps"]
+        assert step["outcome"] == "applied"
+
+    def base_bytes(self) -> int:
+        """Return the base level that is shown."""
+        shown = self._client.fresh_snapshot(self.db)["options"]["column_families"]["default"]
+        return int(shown["max_bytes_for_level_base"])
+
+    def first_merged(self) -> int:
+        """Let a compaction begin, and return the level out of which the first one is."""
+        cursor: int = self._client.fresh_snapshot(self.db)["last_event"]
+        self._host.ask("let_deletions_go")
+        begun = eventually(
+            lambda: events(self._client, self.db, cursor, "compaction_begin"), what="a compaction begins"
+        )
+        level: int = begun[0]["base_level"]
+        return level
+
+    def _files(self, level: int) -> int:
+        properties = self._client.fresh_snapshot(self.db)["column_families"]["default"]["properties"]
+        files: int = properties[f"rocksdb.num-files-at-level{level}"]
+        return files
+
+    def _put_file(self) -> None:
+        cursor: int = self._client.fresh_snapshot(self.db)["last_event"]
+        self._host.ask("put", MIB)
+        eventually(lambda: events(self._client, self.db, cursor, "flush_end"), what="a flush")
+
+
+@pytest.fixture
+def levels_host(start: Start, directory: Path) -> Program:
+    return start(
+        "bad_disk", directory / "db", "0", f"write_buffer_size={MIB}", "max_write_buffer_number=6",
+        f"max_bytes_for_level_base={64 * MIB}", f"target_file_size_base={MIB}", "level0_file_num_compaction_trigger=8",
+        "level_compaction_dynamic_level_bytes=false", "compression=kNoCompression", "max_background_jobs=2",
+    )  # fmt: skip
+
+
+def test_a_base_level_that_comes_back_during_a_flush(levels_host: Program, connect: Connect, broken: bool) -> None:
+    """Level 0 is due by the base level in force, level 1 by the flush's: so all of level 1 is merged with level 0."""
+    client = connect(levels_host)
+    levels = Levels(levels_host, client)
+    cursor = begin_flush(levels_host, client, levels.db)
+    levels.change_base(MIB)
+    end_flush(levels_host, client, levels.db, cursor)
+    assert levels.first_merged() == (0 if broken else 1)
+
+
+def test_a_restore_that_waits_for_the_flush(levels_host: Program, connect: Connect) -> None:
+    """As adocd plans it: level 1 moves down before level 0 is merged."""
+    client = connect(levels_host)
+    levels = Levels(levels_host, client)
+    cursor = begin_flush(levels_host, client, levels.db)
+    client.delete_lease(levels.db, force=True).ok(202)
+    time.sleep(0.5)
+    assert levels.base_bytes() == 32 * MIB
+    end_flush(levels_host, client, levels.db, cursor)
+    eventually(lambda: levels.base_bytes() == MIB, what="the base level comes back")
+    assert levels.first_merged() == 1

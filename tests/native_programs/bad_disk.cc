@@ -6,6 +6,7 @@
 //   delay_options SECONDS     creating an OPTIONS file takes so long; counts for one that is being created, too
 //   fill, drain               from `fill` to `drain` an OPTIONS file is refused for lack of space
 //   hold_tables, let_tables_go  creating a table file waits meanwhile: a flush or compaction begins and does not end
+//   hold_deletions, let_deletions_go  deleting a table file waits meanwhile: a compaction ends and keeps its slot
 //   write BYTES_PER_S         writes at that rate on a thread of its own; 0 ends it
 //   put BYTES                 writes that much at once
 //   written                   answers "ok BYTES", of both
@@ -52,10 +53,16 @@ class BadDisk : public rocksdb::FileSystemWrapper {
     const std::string name = path.substr(path.rfind('/') + 1);
     if (name.rfind("OPTIONS-", 0) == 0) {
       if (!WaitAsForOptions()) return rocksdb::IOStatus::NoSpace("no space left for " + path);
-    } else if (name.size() > 4 && name.compare(name.size() - 4, 4, ".sst") == 0) {
-      WaitAsForTable();
+    } else if (IsTable(name)) {
+      WaitWhile(&tables_held_);
     }
     return FileSystemWrapper::NewWritableFile(path, options, result, context);
+  }
+
+  rocksdb::IOStatus DeleteFile(const std::string& path, const rocksdb::IOOptions& options,
+                               rocksdb::IODebugContext* context) override {
+    if (IsTable(path)) WaitWhile(&deletions_held_);
+    return FileSystemWrapper::DeleteFile(path, options, context);
   }
 
   void DelayOptions(Seconds delay) {
@@ -67,8 +74,15 @@ class BadDisk : public rocksdb::FileSystemWrapper {
   void HoldTables(bool hold) {
     Change([&] { tables_held_ = hold; });
   }
+  void HoldDeletions(bool hold) {
+    Change([&] { deletions_held_ = hold; });
+  }
 
  private:
+  static bool IsTable(const std::string& name) {
+    return name.size() > 4 && name.compare(name.size() - 4, 4, ".sst") == 0;
+  }
+
   template <typename Assign>
   void Change(Assign assign) {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -85,9 +99,9 @@ class BadDisk : public rocksdb::FileSystemWrapper {
     return !full_;
   }
 
-  void WaitAsForTable() {
+  void WaitWhile(const bool* held) {
     std::unique_lock<std::mutex> lock(mutex_);
-    changed_.wait(lock, [this] { return !tables_held_; });
+    changed_.wait(lock, [held] { return !*held; });
   }
 
   std::mutex mutex_;
@@ -95,6 +109,7 @@ class BadDisk : public rocksdb::FileSystemWrapper {
   Seconds options_delay_{0};
   bool full_ = false;
   bool tables_held_ = false;
+  bool deletions_held_ = false;
 };
 
 // Writes random keys, from any thread.
@@ -162,6 +177,8 @@ std::string Obey(const std::string& line, BadDisk& disk, rocksdb::DB* db, Writer
   else if (command == "drain") disk.SetFull(false);
   else if (command == "hold_tables") disk.HoldTables(true);
   else if (command == "let_tables_go") disk.HoldTables(false);
+  else if (command == "hold_deletions") disk.HoldDeletions(true);
+  else if (command == "let_deletions_go") disk.HoldDeletions(false);
   else if (command == "write") writer.WriteAt(std::stoull(argument));
   else if (command == "put") writer.Put(std::stoull(argument));
   else if (command == "written") return " " + std::to_string(writer.written());
@@ -197,4 +214,5 @@ int main(int argc, char** argv) {
   }
   disk->DelayOptions(Seconds(0));  // nobody waits for it any more
   disk->HoldTables(false);
+  disk->HoldDeletions(false);
 }

@@ -1,6 +1,6 @@
 """The restore plan of a change: the way back from everything that is then ours. Pure: values in, values out."""
 
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 
 from adocd.daemon.change.calls import grouped
 from adocd.daemon.change.guards.compaction import SWITCH
@@ -72,9 +72,9 @@ def stop_may_be_lowered_below(slowdown: int, stop: int) -> int:
     return max(1, stop - max(0, stop - slowdown) // 2)
 
 
-def few_at(in_force: int, trigger: int, slowdown: int, beside: int) -> int:
-    """Return how many files are few: no more than the trigger in force, because level 0 may grow while it is merged."""
-    return min(few_files(trigger, slowdown, beside), max(few_files(trigger, slowdown), in_force))
+def up_to_slowdown(trigger: int, slowdown: int) -> int:
+    """Return a trigger that is not above the slowdown trigger, which RocksDB asserts; 0 or less is no slowdown."""
+    return trigger if slowdown <= 0 else min(trigger, slowdown)
 
 
 def _postpone(
@@ -98,23 +98,31 @@ def _postpone(
     if baseline.get(hard, OFF) != OFF and (may_be_off or _may_exceed(hard, back, baseline, reached)):
         later.append(_when(family, _PENDING_BYTES, int(baseline[hard]), HARD, baseline[hard]))
         _raise(hard, back, baseline, reached, OFF if may_be_off else None)
-    # The agent takes one step after the other, so the one that more files allow comes first.
-    return bases + later if 0 < _files(later) < _files(bases) else later + bases
+    # The agent takes one step after the other, so the one that more files allow comes first, and those for bytes last.
+    return [step for _, step in sorted(bases + [(_files(step), step) for step in later], key=_first, reverse=True)]
 
 
-def _files(steps: Sequence[RestoreStep]) -> int:
-    """Return the number of L0 files below which the first step that waits for them is taken."""
-    return next((step.when.below for step in steps if step.when and step.when.property == _L0_FILES), 0)
+def _first(step: tuple[int, RestoreStep]) -> int:
+    return step[0]
+
+
+def _files(step: RestoreStep) -> int:
+    """Return the number of L0 files below which this step is taken, 0 if it waits for something else."""
+    return step.when.below if step.when and step.when.property == _L0_FILES else 0
 
 
 def _postpone_base(
     family: str, back: dict[OptionName, str], baseline: Values, reached: tuple[Values, Values], merged: int
-) -> list[RestoreStep]:
+) -> list[tuple[int, RestoreStep]]:
     """Let a raised base level come back when level 0 is merged, and the trigger when few files are left.
 
-    Until then the trigger is at that number of files (adocd.model.level0), and so is a raised slowdown whose original
-    is lower. It comes back with the trigger. From then on writes are delayed, as they are while level 0 is merged,
-    until level 1 has moved down and level 0 has fewer files than the original.
+    Returns each step with the number of L0 files below which it is taken.
+
+    Until level 0 has fewer files than a raised trigger, that stays: with a lower one RocksDB would merge the files that
+    come while a merge runs within level 0. It goes up where few are more (adocd.model.level0), so that the few files
+    that the merge leaves are not merged with all of level 1 before the agent has seen them. Then it is at few, and it
+    comes back last. A raised slowdown goes the same way as far as its original is lower: from then on writes are
+    delayed, as they are while level 0 is merged, until level 1 has moved down and level 0 has fewer files than that.
     """
     base, trigger, slowdown = (of_family(family, option) for option in (BASE, TRIGGER, SLOWDOWN))
     if not ({base, slowdown} <= baseline.keys() and _may_exceed(base, back, baseline, reached)):
@@ -122,17 +130,49 @@ def _postpone_base(
     raised = max(int(values.get(trigger, 0)) for values in reached)  # a merge takes at least so many files
     original = int(baseline[slowdown])
     meanwhile = max(int(values.get(slowdown, original)) for values in reached) if slowdown in back else original
-    few = few_at(raised, int(baseline.get(trigger, 0)), meanwhile, max(raised, merged))
-    later = [_when(family, _L0_FILES, max(few, original), BASE, baseline[base])]
+    few = few_files(int(baseline.get(trigger, 0)), meanwhile, max(raised, merged))
+    is_merged = max(few, original)
+    steps = [(is_merged, step) for step in _lower_base(family, is_merged, original, baseline, reached)]
     _raise(base, back, baseline, reached, None)
-    if trigger in back and raised >= few:
-        options = {TRIGGER: back[trigger]}
-        back[trigger] = str(few)
-        if slowdown in back and 0 < original < few:
-            options[SLOWDOWN] = back[slowdown]
-            back[slowdown] = str(few)
-        later.append(RestoreStep(ColumnFamilyChange(family, options), Below(family, _L0_FILES, few)))
-    return later
+    if not _may_exceed(trigger, back, baseline, reached):
+        return steps
+    at_first = max(few, up_to_slowdown(raised, meanwhile))
+    at_few = {TRIGGER: few}
+    if slowdown in back and 0 < original < at_first:
+        at_few[SLOWDOWN] = max(few, original)
+    originals = {option: back[of_family(family, option)] for option in at_few}
+    back |= {of_family(family, option): str(at_first) for option in at_few}
+    if few < at_first:
+        lower = {option: str(value) for option, value in at_few.items()}
+        steps.append((at_first, _when_files(family, at_first, lower)))
+    if last := {option: value for option, value in originals.items() if int(value) != at_few[option]}:
+        steps.append((few, _when_files(family, few, last)))
+    return steps
+
+
+def _lower_base(
+    family: str, is_merged: int, slowdown: int, baseline: Values, reached: tuple[Values, Values]
+) -> list[RestoreStep]:
+    """Let a base level come back when level 0 is merged and none of its memtables is being flushed.
+
+    RocksDB before 9.11 works out what each level may hold when it installs a version, and a flush does that with the
+    options of its beginning (facebook/rocksdb#13294), while the score of level 0 takes the base level in force. So with
+    the owner's base level set during a flush, level 0 is due and level 1 is not: RocksDB merged 15 files with the 33 GB
+    that it would have moved down.
+
+    A step has one condition, so one step waits for level 0 and sets what is set, and the next waits for the flush. That
+    waits no longer than until level 0 reaches the slowdown. Where that is off, or where a change may fail and leave the
+    owner's base level, the flush is not waited for.
+    """
+    base = of_family(family, BASE)
+    back = _when(family, _L0_FILES, is_merged, BASE, baseline[base])
+    in_force = min((values[base] for values in reached if base in values), key=int)
+    if slowdown <= 0 or int(in_force) <= int(baseline[base]):
+        return [back]
+    return [
+        _when(family, _L0_FILES, is_merged, BASE, in_force),
+        _when(family, _IMMUTABLE_MEMTABLES, 1, BASE, baseline[base]),
+    ]
 
 
 def _postpone_width(
@@ -141,16 +181,17 @@ def _postpone_width(
     """Keep merges out of level 0 wide until the last raised base level comes back.
 
     RocksDB decides about a merge's width when it picks it. Until a flood's level 0 is merged the owner's limits delay
-    writes, and one thread may not fill the device.
+    writes, and one thread may not fill the device. The number of jobs comes back at once: with a slot for a second
+    merge, RocksDB would merge what is left of level 0 within it while level 1 moves down.
     """
-    bases = [step.when for step in later if any(option.option == BASE for option in step.change.sets())]
-    if not bases or not _may_exceed(SUBCOMPACTIONS, back, baseline, reached):
+    merged = [step.when for step in later if _files(step) and any(o.option == BASE for o in step.change.sets())]
+    if not merged or not _may_exceed(SUBCOMPACTIONS, back, baseline, reached):
         return []
     options = {SUBCOMPACTIONS.option: back[SUBCOMPACTIONS]}
     if BYTES_PER_SYNC in back:  # see plan: each change of the database would switch it on
         options[BYTES_PER_SYNC.option] = back[BYTES_PER_SYNC]
     _raise(SUBCOMPACTIONS, back, baseline, reached, None)
-    return [RestoreStep(DatabaseChange(options), bases[-1])]
+    return [RestoreStep(DatabaseChange(options), merged[-1])]
 
 
 def _postpone_memtables(
@@ -191,3 +232,7 @@ def _height(option: OptionName, values: Values) -> float:
 
 def _when(family: str, prop: str, below: int, option: str, value: str) -> RestoreStep:
     return RestoreStep(ColumnFamilyChange(family, {option: value}), Below(family, prop, below))
+
+
+def _when_files(family: str, below: int, options: Mapping[str, str]) -> RestoreStep:
+    return RestoreStep(ColumnFamilyChange(family, options), Below(family, _L0_FILES, below))

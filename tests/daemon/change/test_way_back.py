@@ -109,12 +109,15 @@ def test_a_raised_trigger_comes_back_with_the_base_level_once_few_files_are_left
     raised, originals = family({base: 16 * GIB, TRIGGER: 100, SLOWDOWN: 120}), family({base: 256 * MIB, TRIGGER: 4})
     found = plan(raised)
     assert found.restore == (
-        RestoreStep(ColumnFamilyChange("default", {SLOWDOWN: "20", TRIGGER: "16"})),
+        RestoreStep(ColumnFamilyChange("default", {SLOWDOWN: "100", TRIGGER: "100"})),
+        RestoreStep(ColumnFamilyChange("default", {TRIGGER: "16", SLOWDOWN: "20"}), Below("default", L0_FILES, 100)),
         waits(base, str(256 * MIB), L0_FILES, below=20),
         waits(TRIGGER, "4", L0_FILES, below=16),
     )
-    # The daemon's own way back has the same two steps, by what the levels hold; here that is unknown.
-    large = opened({base: 16 * GIB, TRIGGER: 100}, l0=87)
+    # The daemon's own way back has the same steps, by what the levels hold; here that is unknown.
+    merging = opened({base: 16 * GIB, TRIGGER: 100, SLOWDOWN: 120}, l0=100)
+    assert plan(originals, merging, defaults(), originals.keys()).sent == {}, "what has come would be merged alone"
+    large = opened({base: 16 * GIB, TRIGGER: 100, SLOWDOWN: 120}, l0=87)
     back = plan(originals, large, defaults(), originals.keys())
     assert back.sent == family({TRIGGER: 14})
     assert back.held == (
@@ -124,7 +127,7 @@ def test_a_raised_trigger_comes_back_with_the_base_level_once_few_files_are_left
     large.apply(back.changes[0])
     large.l0["default"] = 19
     again = plan(originals, large, defaults(), originals.keys())
-    assert again.sent == family({base: 256 * MIB, TRIGGER: 8}), "a load that goes on must not keep the base level"
+    assert again.sent == family({base: 256 * MIB}), "a load that goes on must not keep the base level"
     assert again.held == (f"{TRIGGER} of default goes to 4 when level 0, now 19 files, has less than 8",)
     few = opened({base: 16 * GIB, TRIGGER: 8}, l0=7)
     assert plan(originals, few, defaults(), originals.keys()).sent == originals
@@ -132,10 +135,13 @@ def test_a_raised_trigger_comes_back_with_the_base_level_once_few_files_are_left
     assert plan(originals, large, defaults(), originals.keys()).sent == family({TRIGGER: 4}), (
         "nothing is left to wait for"
     )
-    # A trigger that was not raised so far comes back at once, and the base level as it would alone.
+    # A trigger that was not raised so far goes up, and the base level comes back as it would alone.
     low = plan(family({base: 16 * GIB, TRIGGER: 6}))
-    assert low.restore[0] == RestoreStep(ColumnFamilyChange("default", {TRIGGER: "4"}))
-    assert low.restore[1] == waits(base, str(256 * MIB), L0_FILES, below=20)
+    assert low.restore == (
+        RestoreStep(ColumnFamilyChange("default", {TRIGGER: "8"})),
+        waits(base, str(256 * MIB), L0_FILES, below=20),
+        waits(TRIGGER, "4", L0_FILES, below=8),
+    )
 
 
 def test_a_few_files_above_a_large_level_1_are_not_merged_before_the_base_level_comes_back() -> None:
@@ -154,20 +160,57 @@ def test_a_few_files_above_a_large_level_1_are_not_merged_before_the_base_level_
     assert back(18, 2, trigger=20).sent == family({base: 256 * MIB, TRIGGER: 8}), "level 1 has about as many"
 
 
+def test_a_base_level_does_not_come_back_while_a_memtable_is_flushed() -> None:
+    """The flush would leave the raised one in force for level 1, which then waits while level 0 is merged with it."""
+    base = "max_bytes_for_level_base"
+    raised = opened({base: 16 * GIB, TRIGGER: 100, SLOWDOWN: 120}, l0=130)
+    ours = family({base: 0, TRIGGER: 0, SLOWDOWN: 0}).keys()
+    assert plan({}, raised, ours=ours).restore == (
+        RestoreStep(ColumnFamilyChange("default", {SLOWDOWN: "100", TRIGGER: "100"})),
+        RestoreStep(ColumnFamilyChange("default", {TRIGGER: "21", SLOWDOWN: "21"}), Below("default", L0_FILES, 100)),
+        waits(base, str(16 * GIB), L0_FILES, below=21),
+        waits(base, str(256 * MIB), IMMUTABLE_MEMTABLES, below=1),
+        RestoreStep(ColumnFamilyChange("default", {TRIGGER: "4", SLOWDOWN: "20"}), Below("default", L0_FILES, 21)),
+    )
+    # The daemon's own way back waits for the same.
+    originals = family({base: 256 * MIB, TRIGGER: 4, SLOWDOWN: 20})
+    few = opened({base: 16 * GIB, TRIGGER: 21, SLOWDOWN: 21}, l0=7)
+    few.immutable["default"] = 1
+    back = plan(originals, few, ours=ours)
+    assert back.sent == family({TRIGGER: 8, SLOWDOWN: 20})
+    assert back.held == (
+        f"{TRIGGER} of default goes to 4 when none of its memtables waits for a flush",
+        f"{base} of default goes to {256 * MIB} when none of its memtables waits for a flush",
+    )
+    few.immutable["default"] = 0
+    assert plan(originals, few, ours=ours).sent == originals
+
+
+def test_what_may_be_the_owners_base_level_or_has_no_slowdown_waits_for_no_flush() -> None:
+    """A step that may raise it would not be one back; and nothing else ends flushes that follow each other."""
+    base = "max_bytes_for_level_base"
+    assert plan(family({base: 16 * GIB})).restore == (waits(base, str(256 * MIB), L0_FILES, below=20),)
+    owners = defaults() | family({SLOWDOWN: 0})
+    large = opened({base: 16 * GIB, SLOWDOWN: 0})
+    back = plan({}, large, owners, family({base: 0}).keys()).restore
+    assert back == (waits(base, str(256 * MIB), L0_FILES, below=8),)
+
+
 def test_a_raised_slowdown_comes_back_with_the_trigger_where_few_files_are_more_than_it() -> None:
     """RocksDB asserts that no trigger is above its slowdown, and delays what it does not merge."""
     base = "max_bytes_for_level_base"
     raised = family({base: 16 * GIB, TRIGGER: 150, SLOWDOWN: 180, STOP: 300})
     found = plan(raised)
     assert found.restore == (
-        RestoreStep(ColumnFamilyChange("default", {SLOWDOWN: "25", TRIGGER: "25"})),
+        RestoreStep(ColumnFamilyChange("default", {SLOWDOWN: "150", TRIGGER: "150"})),
+        RestoreStep(ColumnFamilyChange("default", {TRIGGER: "25", SLOWDOWN: "25"}), Below("default", L0_FILES, 150)),
         waits(STOP, "36", L0_FILES, below=28),
         waits(base, str(256 * MIB), L0_FILES, below=25),
         RestoreStep(ColumnFamilyChange("default", {TRIGGER: "4", SLOWDOWN: "20"}), Below("default", L0_FILES, 25)),
     )
     # Of 300 files 50 are few: more than the original stop trigger allows, which comes back last.
     last = plan(raised | family({TRIGGER: 300, SLOWDOWN: 300})).restore
-    assert [step.when and step.when.below for step in last] == [None, 50, 50, 28]
+    assert [step.when and step.when.below for step in last] == [None, 300, 50, 50, 28]
     # The daemon does the same, by what the levels hold.
     originals = family({base: 256 * MIB, TRIGGER: 4, SLOWDOWN: 20, STOP: 36})
 
@@ -176,8 +219,9 @@ def test_a_raised_slowdown_comes_back_with_the_trigger_where_few_files_are_more_
         levels = (files * 128 * MIB, 32 * GIB, 0, 0, 0, 0, 0)
         return planner.plan(originals, with_levels(sample, levels), defaults(), originals.keys()).sent
 
-    assert back(150, {TRIGGER: 150, SLOWDOWN: 180}) == family({TRIGGER: 67, SLOWDOWN: 67})
-    assert back(150, {TRIGGER: 67, SLOWDOWN: 67}) == {}
+    assert back(150, {TRIGGER: 150, SLOWDOWN: 180}) == family({SLOWDOWN: 150})
+    assert back(149, {TRIGGER: 150, SLOWDOWN: 150}) == family({TRIGGER: 67, SLOWDOWN: 67})
+    assert back(149, {TRIGGER: 67, SLOWDOWN: 67}) == {}
     assert back(400, {TRIGGER: 30, SLOWDOWN: 200}) == family({SLOWDOWN: 30}), "level 0 grows while it is merged"
     assert back(30, {TRIGGER: 67, SLOWDOWN: 67}) == family({base: 256 * MIB, TRIGGER: 4, SLOWDOWN: 20})
 
@@ -200,20 +244,23 @@ def test_the_base_level_counts_for_what_is_few_as_it_is_when_the_plan_is_made() 
     sample = with_levels(sample, levels)
     raised = family({base: 16 * GIB, TRIGGER: 100, SLOWDOWN: 120, STOP: 200})
     last = planner.plan(raised, sample, defaults(), frozenset()).restore
-    assert last[0] == RestoreStep(ColumnFamilyChange("default", {SLOWDOWN: "64", TRIGGER: "64"}))
-    assert [step.when and step.when.below for step in last] == [None, 64, 64, 28]
+    assert last[0] == RestoreStep(ColumnFamilyChange("default", {SLOWDOWN: "100", TRIGGER: "100"}))
+    assert [step.when and step.when.below for step in last] == [None, 100, 64, 64, 28]
 
 
-def test_few_files_are_no_more_than_the_trigger_in_force() -> None:
-    """A gate that opens early, above a large level 1: its files wait for level 1, too, and none is merged at 4."""
+def test_a_trigger_goes_up_where_few_files_are_more() -> None:
+    """A gate that opens early, above a large level 1: the files that its merge leaves are not merged at 24, nor at 4.
+
+    The agent looks at level 0 once a second, and RocksDB begins the next merge before that.
+    """
     base = "max_bytes_for_level_base"
     sample = opened(l0=18).sample()
     levels = (18 * 128 * MIB, 300 * 128 * MIB, 0, 0, 0, 0, 0)
     sample = with_levels(sample, levels)
     raised = family({base: 64 * GIB, TRIGGER: 24, SLOWDOWN: 120, STOP: 200})
     last = planner.plan(raised, sample, defaults(), frozenset()).restore
-    assert last[0] == RestoreStep(ColumnFamilyChange("default", {SLOWDOWN: "24", TRIGGER: "24"}))
-    assert [step.when and step.when.below for step in last] == [None, 28, 24, 24]
+    assert last[0] == RestoreStep(ColumnFamilyChange("default", {SLOWDOWN: "53", TRIGGER: "53"}))
+    assert [step.when and step.when.below for step in last] == [None, 53, 53, 28]
 
 
 def test_a_slowdown_that_is_not_ours_is_the_most_that_few_files_can_be() -> None:
@@ -259,7 +306,8 @@ def test_where_the_slowdown_is_off_the_base_level_waits_for_few_files() -> None:
     owners = defaults() | family({SLOWDOWN: -1})
     raised, originals = family({base: 16 * GIB, TRIGGER: 100}), family({base: 256 * MIB, TRIGGER: 4})
     assert plan(raised, opened({SLOWDOWN: -1}), owners).restore == (
-        RestoreStep(ColumnFamilyChange("default", {TRIGGER: "16"})),
+        RestoreStep(ColumnFamilyChange("default", {TRIGGER: "100"})),
+        waits(TRIGGER, "16", L0_FILES, below=100),
         waits(base, str(256 * MIB), L0_FILES, below=16),
         waits(TRIGGER, "4", L0_FILES, below=16),
     )
