@@ -102,12 +102,17 @@ class ColumnFamilySample:
         return self.l0_files + self.further_runs
 
     @property
+    def memtables_of_flush(self) -> int:
+        """How many immutable memtables there are when a flush begins: min_write_buffer_number_to_merge."""
+        return max(1, self.options.min_write_buffer_number_to_merge)
+
+    @property
     def memtables_wait(self) -> bool:
         """Whether immutable memtables wait for flushes: more than one, and more than one flush merges.
 
-        A flush takes min_write_buffer_number_to_merge of them and begins when they are there: so many are no backlog.
+        So many are no backlog.
         """
-        return self.immutable_memtables > max(1, self.options.min_write_buffer_number_to_merge)
+        return self.immutable_memtables > self.memtables_of_flush
 
 
 @dataclass(frozen=True, slots=True)

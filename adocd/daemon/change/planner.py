@@ -180,7 +180,7 @@ def _hold_base(cf: ColumnFamilySample, wanted: dict[OptionName, str], sample: Sa
     originals = int(baseline.get(trigger, 0)), int(meanwhile[slowdown])
     in_force = int(current[trigger])
     few = min(few_files(*originals, files_when_merged(cf, sample)), max(few_files(*originals), in_force))
-    is_flushed = not cf.immutable_memtables or int(baseline[slowdown]) <= 0
+    is_flushed = cf.immutable_memtables < cf.memtables_of_flush or int(baseline[slowdown]) <= 0
     is_back = is_flushed and cf.l0_files < few
     if wanted.get(trigger) == baseline.get(trigger, "") and in_force >= few and not is_back:
         # While a merge runs, a lower trigger would have what comes meanwhile merged within level 0.
@@ -221,7 +221,7 @@ def _held_by_files(cf: ColumnFamilySample, option: OptionName, value: str, below
 def _held_with_base(cf: ColumnFamilySample, option: OptionName, value: str, below: int) -> str:
     if cf.l0_files >= below:
         return _held_by_files(cf, option, value, below)
-    return f"{option.option} of {cf.name} goes to {value} when none of its memtables waits for a flush"
+    return f"{option.option} of {cf.name} goes to {value} when none of its memtables is being flushed"
 
 
 def _hold_brake(

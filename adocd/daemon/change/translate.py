@@ -73,8 +73,7 @@ def _batch(batch_bytes: int, cf: ColumnFamilySample, sample: Sample, owners: Val
         return back
     live = cf.options.level0_file_num_compaction_trigger
     trigger = max(1, int(owners.get(of_family(cf.name, _TRIGGER), live)))
-    merge = max(1, cf.options.min_write_buffer_number_to_merge)
-    sizes = (batch_bytes, batch_bytes, trigger * merge * batch_bytes)
+    sizes = (batch_bytes, batch_bytes, trigger * cf.memtables_of_flush * batch_bytes)
     return {
         of_family(cf.name, option): str(size)
         for option, size in zip(KNOBS[Knob.BATCH_SIZE].options, sizes, strict=True)

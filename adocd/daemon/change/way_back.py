@@ -1,6 +1,7 @@
 """The restore plan of a change: the way back from everything that is then ours. Pure: values in, values out."""
 
 from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass
 
 from adocd.daemon.change.calls import grouped
 from adocd.daemon.change.guards.compaction import SWITCH
@@ -30,6 +31,18 @@ _IMMUTABLE_MEMTABLES = "rocksdb.num-immutable-mem-table"
 _PENDING_BYTES = "rocksdb.estimate-pending-compaction-bytes"
 
 
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """What the last look at a column family says of its way back.
+
+    `merged` is how many files a merge of all of level 0 would have now, with those of the base level. `of_flush` is how
+    many immutable memtables there are at least while a flush runs.
+    """
+
+    merged: int = 0
+    of_flush: int = 1
+
+
 def way_back(sample: Sample, baseline: Values, ours: Set[OptionName], sent: Values) -> tuple[RestoreStep, ...]:
     """Plan the restore from any values that our options may have: first what can be set at once, then what must wait.
 
@@ -43,11 +56,11 @@ def way_back(sample: Sample, baseline: Values, ours: Set[OptionName], sent: Valu
     """
     back = {option: restorable(option, baseline[option]) for option in ours if option in baseline}
     reached = sample.values, sent
-    merged = {cf.name: files_when_merged(cf, sample) for cf in sample.column_families}
+    looks = {cf.name: _Look(files_when_merged(cf, sample), cf.memtables_of_flush) for cf in sample.column_families}
     later: list[RestoreStep] = []
     last: list[RestoreStep] = []  # in a flood memtables wait all the time, and the agent takes one step after the other
     for family in sorted({option.name or "" for option in back if option.scope == "column_family"}):
-        later += _postpone(family, back, baseline, reached, merged.get(family, 0))
+        later += _postpone(family, back, baseline, reached, looks.get(family, _Look()))
         last += _postpone_memtables(family, back, baseline, reached)
     later += _postpone_width(back, baseline, reached, later)
     at_once = sorted(grouped(back), key=lambda change: change.scope not in ("thread_pool", "rate_limiter"))
@@ -78,18 +91,17 @@ def up_to_slowdown(trigger: int, slowdown: int) -> int:
 
 
 def _postpone(
-    family: str, back: dict[OptionName, str], baseline: Values, reached: tuple[Values, Values], merged: int
+    family: str, back: dict[OptionName, str], baseline: Values, reached: tuple[Values, Values], look: _Look
 ) -> list[RestoreStep]:
     """Move values that would stop writes from a restore's first steps into later steps with a condition.
 
     `reached` holds the options' present and next values, because the change may fail between the two. An option that is
     postponed and may be below its original is raised at once, because its neighbours return to their originals.
-    `merged` is how many files a merge of all of level 0 would have now, with those of the base level.
     """
     switch, slowdown, stop, hard = (of_family(family, option) for option in (SWITCH, SLOWDOWN, STOP, HARD))
     may_be_off = back.get(switch) == "false" and any(values.get(switch) == "true" for values in reached)
     later = []
-    bases = _postpone_base(family, back, baseline, reached, merged)
+    bases = _postpone_base(family, back, baseline, reached, look)
     if {slowdown, stop} <= baseline.keys() and (may_be_off or _may_exceed(stop, back, baseline, reached)):
         below = stop_may_be_lowered_below(int(baseline[slowdown]), int(baseline[stop]))
         later.append(_when(family, _L0_FILES, below, STOP, baseline[stop]))
@@ -112,7 +124,7 @@ def _files(step: RestoreStep) -> int:
 
 
 def _postpone_base(
-    family: str, back: dict[OptionName, str], baseline: Values, reached: tuple[Values, Values], merged: int
+    family: str, back: dict[OptionName, str], baseline: Values, reached: tuple[Values, Values], look: _Look
 ) -> list[tuple[int, RestoreStep]]:
     """Let a raised base level come back when level 0 is merged, and the trigger when few files are left.
 
@@ -130,9 +142,10 @@ def _postpone_base(
     raised = max(int(values.get(trigger, 0)) for values in reached)  # a merge takes at least so many files
     original = int(baseline[slowdown])
     meanwhile = max(int(values.get(slowdown, original)) for values in reached) if slowdown in back else original
-    few = few_files(int(baseline.get(trigger, 0)), meanwhile, max(raised, merged))
+    few = few_files(int(baseline.get(trigger, 0)), meanwhile, max(raised, look.merged))
     is_merged = max(few, original)
-    steps = [(is_merged, step) for step in _lower_base(family, is_merged, original, baseline, reached)]
+    flushes = look.of_flush if original > 0 else None
+    steps = [(is_merged, step) for step in _lower_base(family, is_merged, flushes, baseline, reached)]
     _raise(base, back, baseline, reached, None)
     if not _may_exceed(trigger, back, baseline, reached):
         return steps
@@ -151,9 +164,9 @@ def _postpone_base(
 
 
 def _lower_base(
-    family: str, is_merged: int, slowdown: int, baseline: Values, reached: tuple[Values, Values]
+    family: str, is_merged: int, of_flush: int | None, baseline: Values, reached: tuple[Values, Values]
 ) -> list[RestoreStep]:
-    """Let a base level come back when level 0 is merged and none of its memtables is being flushed.
+    """Let a base level come back when level 0 has fewer files than `is_merged` and no memtable is being flushed.
 
     RocksDB before 9.11 works out what each level may hold when it installs a version, and a flush does that with the
     options of its beginning (facebook/rocksdb#13294), while the score of level 0 takes the base level in force. So with
@@ -161,17 +174,17 @@ def _lower_base(
     that it would have moved down.
 
     A step has one condition, so one step waits for level 0 and sets what is set, and the next waits for the flush. That
-    waits no longer than until level 0 reaches the slowdown. Where that is off, or where a change may fail and leave the
-    owner's base level, the flush is not waited for.
+    waits no longer than until level 0 reaches the slowdown. Where that is off (`of_flush` is None), or where a change
+    may fail and leave the owner's base level, the flush is not waited for.
     """
     base = of_family(family, BASE)
     back = _when(family, _L0_FILES, is_merged, BASE, baseline[base])
     in_force = min((values[base] for values in reached if base in values), key=int)
-    if slowdown <= 0 or int(in_force) <= int(baseline[base]):
+    if of_flush is None or int(in_force) <= int(baseline[base]):
         return [back]
     return [
         _when(family, _L0_FILES, is_merged, BASE, in_force),
-        _when(family, _IMMUTABLE_MEMTABLES, 1, BASE, baseline[base]),
+        _when(family, _IMMUTABLE_MEMTABLES, of_flush, BASE, baseline[base]),
     ]
 
 

@@ -179,11 +179,18 @@ def test_a_base_level_does_not_come_back_while_a_memtable_is_flushed() -> None:
     back = plan(originals, few, ours=ours)
     assert back.sent == family({TRIGGER: 8, SLOWDOWN: 20})
     assert back.held == (
-        f"{TRIGGER} of default goes to 4 when none of its memtables waits for a flush",
-        f"{base} of default goes to {256 * MIB} when none of its memtables waits for a flush",
+        f"{TRIGGER} of default goes to 4 when none of its memtables is being flushed",
+        f"{base} of default goes to {256 * MIB} when none of its memtables is being flushed",
     )
     few.immutable["default"] = 0
     assert plan(originals, few, ours=ours).sent == originals
+    # Where a flush takes two, one may wait for the other as long as nobody writes.
+    two = {"min_write_buffer_number_to_merge": 2}
+    few = opened({base: 16 * GIB, TRIGGER: 21, SLOWDOWN: 21, **two}, l0=7)
+    few.immutable["default"] = 1
+    owners = defaults() | family(two)
+    assert plan(originals, few, owners, ours).sent == originals
+    assert plan({}, few, owners, ours).restore[3] == waits(base, str(256 * MIB), IMMUTABLE_MEMTABLES, below=2)
 
 
 def test_what_may_be_the_owners_base_level_or_has_no_slowdown_waits_for_no_flush() -> None:
