@@ -96,6 +96,16 @@ def test_a_change_that_changed_nothing_leaves_nothing_to_do(client: AgentClient,
     assert "options_changed" not in kinds, "values that are there are not set again"
 
 
+def test_a_step_that_sets_what_is_set_waits_for_a_second_condition(client: AgentClient, db: str) -> None:
+    """A step has one condition. adocd lets two follow each other where both must hold (its plan's base level)."""
+    few_files = ("default", "rocksdb.num-files-at-level0", 100)
+    plan = [UNDO[0], back(family(max_write_buffer_number="5"), when=few_files)]
+    plan.append(back(family(max_write_buffer_number="3"), when=("default", "rocksdb.num-immutable-mem-table", 1)))
+    epoch = changed(client, db, plan)
+    client.delete_lease(db, holder="tester", epoch=epoch).ok(202)
+    assert restored(client, db) == {"state": "done", "steps_left": 0, "waiting_for": None, "errors": []}
+
+
 def test_a_condition_waits(host: Host, client: AgentClient, db: str) -> None:
     plan = [UNDO[0], back(family(max_write_buffer_number="3"), when=MEMTABLE_EMPTY)]
     epoch = changed(client, db, plan)

@@ -146,8 +146,12 @@ class Levels:
         eventually(lambda: self._files(0) == 0 and self._files(1) >= 6, what="level 0 is merged into level 1")
         for _ in range(3):
             self._put_file()
-        when = ("default", "rocksdb.num-immutable-mem-table", 1)
-        self._plan = [back(family(max_bytes_for_level_base=str(MIB)), when=when)]
+        # The first step sets what is set: as in adocd's plan it waits for level 0, and the next one for the flush.
+        is_merged, is_flushed = ("rocksdb.num-files-at-level0", 20), ("rocksdb.num-immutable-mem-table", 1)
+        self._plan = [
+            back(family(max_bytes_for_level_base=str(size)), when=("default", *condition))
+            for size, condition in ((32 * MIB, is_merged), (MIB, is_flushed))
+        ]
         self._epoch = client.acquire(self.db)
         self.change_base(32 * MIB)
 
@@ -203,7 +207,7 @@ def test_a_base_level_that_comes_back_during_a_flush(levels_host: Program, conne
 
 
 def test_a_restore_that_waits_for_the_flush(levels_host: Program, connect: Connect) -> None:
-    """As adocd plans it: level 1 moves down before level 0 is merged."""
+    """Then level 1 moves down before level 0 is merged."""
     client = connect(levels_host)
     levels = Levels(levels_host, client)
     cursor = begin_flush(levels_host, client, levels.db)

@@ -167,7 +167,7 @@ def _hold_base(cf: ColumnFamilySample, wanted: dict[OptionName, str], sample: Sa
     Then a large merge out of level 0 is due, which leaves few files behind (adocd.model.level0): as few as the trigger
     is lowered to meanwhile, and the slowdown where its original is below that. Where the trigger is the original, level
     0 is merged all the time, and waiting gains nothing. As level 0 may stay full for as long as the load lasts, a hold
-    of `silk` could then not end at its bound. The agent waits in either case, also for a flush (see way_back).
+    of `silk` could then not end at its bound. The agent waits in either case. Both wait for a flush (see way_back).
     """
     base, trigger, slowdown = (of_family(cf.name, option) for option in (BASE, TRIGGER, SLOWDOWN))
     current = sample.values
@@ -180,22 +180,32 @@ def _hold_base(cf: ColumnFamilySample, wanted: dict[OptionName, str], sample: Sa
     originals = int(baseline.get(trigger, 0)), int(meanwhile[slowdown])
     in_force = int(current[trigger])
     few = min(few_files(*originals, files_when_merged(cf, sample)), max(few_files(*originals), in_force))
-    is_flushed = cf.immutable_memtables < cf.memtables_of_flush or int(baseline[slowdown]) <= 0
-    is_back = is_flushed and cf.l0_files < few
-    if wanted.get(trigger) == baseline.get(trigger, "") and in_force >= few and not is_back:
+    if wanted.get(trigger) == baseline.get(trigger, "") and in_force >= few <= cf.l0_files:
         # While a merge runs, a lower trigger would have what comes meanwhile merged within level 0.
         in_force = up_to_slowdown(in_force, int(meanwhile[slowdown]))
         least = in_force if cf.l0_files >= in_force else few
         # RocksDB asserts that no trigger is above its slowdown. Such a pair would delay writes and merge nothing.
         for option in (trigger, slowdown):
             if option in wanted and 0 < int(wanted[option]) < least:
-                held.append(_held_with_base(cf, option, wanted.pop(option), few))
+                held.append(_held_by_files(cf, option, wanted.pop(option), few))
                 if int(current[option]) != least:
                     wanted[option] = str(least)
     below = max(few, int(baseline[slowdown]))
-    if cf.l0_files >= below or not is_flushed:
-        held.append(_held_with_base(cf, base, wanted.pop(base), below))
+    if cf.l0_files >= below:
+        held.append(_held_by_files(cf, base, wanted.pop(base), below))
+    elif cf.immutable_memtables >= cf.memtables_of_flush and 0 < int(baseline[slowdown]) < OUT_OF_THE_WAY:
+        held += _hold_for_flush(cf, wanted, baseline)
     return held
+
+
+def _hold_for_flush(cf: ColumnFamilySample, wanted: dict[OptionName, str], baseline: Values) -> list[str]:
+    """Hold the base level and the limits of level 0 where they are, unless any of them goes elsewhere."""
+    limits = [of_family(cf.name, option) for option in (BASE, TRIGGER, SLOWDOWN, STOP)]
+    going = [option for option in limits if option in wanted]
+    if any(wanted[option] != baseline.get(option) for option in going):
+        return []
+    when = "when none of its memtables is being flushed"
+    return [f"{option.option} of {cf.name} goes to {wanted.pop(option)} {when}" for option in going]
 
 
 def _hold_width(wanted: dict[OptionName, str], goal: Values, current: Values, baseline: Values) -> list[str]:
@@ -216,12 +226,6 @@ def _held_by_files(cf: ColumnFamilySample, option: OptionName, value: str, below
     if cf.further_runs:
         when = f"there are less than {below} sorted runs, now {cf.l0_delay_trigger_count}"
     return f"{option.option} of {cf.name} goes to {value} when {when}"
-
-
-def _held_with_base(cf: ColumnFamilySample, option: OptionName, value: str, below: int) -> str:
-    if cf.l0_files >= below:
-        return _held_by_files(cf, option, value, below)
-    return f"{option.option} of {cf.name} goes to {value} when none of its memtables is being flushed"
 
 
 def _hold_brake(

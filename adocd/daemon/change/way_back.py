@@ -36,7 +36,7 @@ class _Look:
     """What the last look at a column family says of its way back.
 
     `merged` is how many files a merge of all of level 0 would have now, with those of the base level. `of_flush` is how
-    many immutable memtables there are at least while a flush runs.
+    many immutable memtables a flush takes, unless one is forced: then it may take fewer.
     """
 
     merged: int = 0
@@ -52,19 +52,24 @@ def way_back(sample: Sample, baseline: Values, ours: Set[OptionName], sent: Valu
     that compaction can work off the backlog.
 
     Pools and rate limiter come first: they return at once and may be what ends a stall, in which the other calls wait.
-    The width of merges comes after the base levels: until then level 0 is merged as wide as it was filled for.
+    The agent takes one step after the other, so those come last that may have to wait longest: for memtables, of which
+    some wait as long as a flood lasts. The width of merges comes after the base levels: until then level 0 is merged as
+    wide as it was filled for.
     """
     back = {option: restorable(option, baseline[option]) for option in ours if option in baseline}
     reached = sample.values, sent
     looks = {cf.name: _Look(files_when_merged(cf, sample), cf.memtables_of_flush) for cf in sample.column_families}
     later: list[RestoreStep] = []
-    last: list[RestoreStep] = []  # in a flood memtables wait all the time, and the agent takes one step after the other
+    memtables: list[RestoreStep] = []
+    flushed: list[RestoreStep] = []
     for family in sorted({option.name or "" for option in back if option.scope == "column_family"}):
-        later += _postpone(family, back, baseline, reached, looks.get(family, _Look()))
-        last += _postpone_memtables(family, back, baseline, reached)
-    later += _postpone_width(back, baseline, reached, later)
+        now, when_flushed = _postpone(family, back, baseline, reached, looks.get(family, _Look()))
+        later += now
+        flushed += when_flushed
+        memtables += _postpone_memtables(family, back, baseline, reached)
+    width = _postpone_width(back, baseline, reached, later)
     at_once = sorted(grouped(back), key=lambda change: change.scope not in ("thread_pool", "rate_limiter"))
-    return tuple(RestoreStep(change) for change in at_once) + tuple(later + last)
+    return (*(RestoreStep(change) for change in at_once), *later, *memtables, *flushed, *width)
 
 
 def restorable(option: OptionName, value: str) -> str:
@@ -92,16 +97,16 @@ def up_to_slowdown(trigger: int, slowdown: int) -> int:
 
 def _postpone(
     family: str, back: dict[OptionName, str], baseline: Values, reached: tuple[Values, Values], look: _Look
-) -> list[RestoreStep]:
+) -> tuple[list[RestoreStep], list[RestoreStep]]:
     """Move values that would stop writes from a restore's first steps into later steps with a condition.
 
     `reached` holds the options' present and next values, because the change may fail between the two. An option that is
-    postponed and may be below its original is raised at once, because its neighbours return to their originals.
+    postponed and may be below its original is raised at once, because its neighbours return to their originals. Returns
+    the steps, and those that come after a flush.
     """
     switch, slowdown, stop, hard = (of_family(family, option) for option in (SWITCH, SLOWDOWN, STOP, HARD))
     may_be_off = back.get(switch) == "false" and any(values.get(switch) == "true" for values in reached)
-    later = []
-    bases = _postpone_base(family, back, baseline, reached, look)
+    later, when_flushed = _postpone_base(family, back, baseline, reached, look)
     if {slowdown, stop} <= baseline.keys() and (may_be_off or _may_exceed(stop, back, baseline, reached)):
         below = stop_may_be_lowered_below(int(baseline[slowdown]), int(baseline[stop]))
         later.append(_when(family, _L0_FILES, below, STOP, baseline[stop]))
@@ -111,11 +116,7 @@ def _postpone(
         later.append(_when(family, _PENDING_BYTES, int(baseline[hard]), HARD, baseline[hard]))
         _raise(hard, back, baseline, reached, OFF if may_be_off else None)
     # The agent takes one step after the other, so the one that more files allow comes first, and those for bytes last.
-    return [step for _, step in sorted(bases + [(_files(step), step) for step in later], key=_first, reverse=True)]
-
-
-def _first(step: tuple[int, RestoreStep]) -> int:
-    return step[0]
+    return sorted(later, key=_files, reverse=True), when_flushed
 
 
 def _files(step: RestoreStep) -> int:
@@ -125,67 +126,64 @@ def _files(step: RestoreStep) -> int:
 
 def _postpone_base(
     family: str, back: dict[OptionName, str], baseline: Values, reached: tuple[Values, Values], look: _Look
-) -> list[tuple[int, RestoreStep]]:
+) -> tuple[list[RestoreStep], list[RestoreStep]]:
     """Let a raised base level come back when level 0 is merged, and the trigger when few files are left.
 
-    Returns each step with the number of L0 files below which it is taken.
+    Returns the steps, and those that come after a flush (see _waits_for_flush).
 
     Until level 0 has fewer files than a raised trigger, that stays: with a lower one RocksDB would merge the files that
     come while a merge runs within level 0. It goes up where few are more (adocd.model.level0), so that the few files
     that the merge leaves are not merged with all of level 1 before the agent has seen them. Then it is at few, and it
     comes back last. A raised slowdown goes the same way as far as its original is lower: from then on writes are
     delayed, as they are while level 0 is merged, until level 1 has moved down and level 0 has fewer files than that.
+    Both are at no more than is surely in force, because the stop trigger may be no higher.
     """
     base, trigger, slowdown = (of_family(family, option) for option in (BASE, TRIGGER, SLOWDOWN))
     if not ({base, slowdown} <= baseline.keys() and _may_exceed(base, back, baseline, reached)):
-        return []
-    raised = max(int(values.get(trigger, 0)) for values in reached)  # a merge takes at least so many files
+        return [], []
+    triggers = [int(values[trigger]) for values in reached if trigger in values]
+    slowdowns = [int(values[slowdown]) for values in reached if slowdown in values]
     original = int(baseline[slowdown])
-    meanwhile = max(int(values.get(slowdown, original)) for values in reached) if slowdown in back else original
-    few = few_files(int(baseline.get(trigger, 0)), meanwhile, max(raised, look.merged))
-    is_merged = max(few, original)
-    flushes = look.of_flush if original > 0 else None
-    steps = [(is_merged, step) for step in _lower_base(family, is_merged, flushes, baseline, reached)]
+    meanwhile = min((each for each in slowdowns if each > 0), default=0) if slowdown in back else original
+    # A merge takes at least as many files as the highest trigger.
+    few = few_files(int(baseline.get(trigger, 0)), meanwhile, max([look.merged, *triggers]))
+    later = [_when(family, _L0_FILES, max(few, original), BASE, baseline[base])]
+    when_flushed: list[RestoreStep] = []
+    in_force = min((values[base] for values in reached if base in values), key=int)
+    if _waits_for_flush(int(in_force) > int(baseline[base]), original):
+        later = [_when(family, _L0_FILES, max(few, original), BASE, in_force)]
+        when_flushed = [_when(family, _IMMUTABLE_MEMTABLES, look.of_flush, BASE, baseline[base])]
     _raise(base, back, baseline, reached, None)
     if not _may_exceed(trigger, back, baseline, reached):
-        return steps
-    at_first = max(few, up_to_slowdown(raised, meanwhile))
+        return later, when_flushed
+    at_first = max(few, up_to_slowdown(min(triggers), meanwhile))
     at_few = {TRIGGER: few}
     if slowdown in back and 0 < original < at_first:
         at_few[SLOWDOWN] = max(few, original)
     originals = {option: back[of_family(family, option)] for option in at_few}
     back |= {of_family(family, option): str(at_first) for option in at_few}
     if few < at_first:
-        lower = {option: str(value) for option, value in at_few.items()}
-        steps.append((at_first, _when_files(family, at_first, lower)))
+        later.append(_when_files(family, at_first, {option: str(value) for option, value in at_few.items()}))
     if last := {option: value for option, value in originals.items() if int(value) != at_few[option]}:
-        steps.append((few, _when_files(family, few, last)))
-    return steps
+        (when_flushed or later).append(_when_files(family, few, last))
+    return later, when_flushed
 
 
-def _lower_base(
-    family: str, is_merged: int, of_flush: int | None, baseline: Values, reached: tuple[Values, Values]
-) -> list[RestoreStep]:
-    """Let a base level come back when level 0 has fewer files than `is_merged` and no memtable is being flushed.
+def _waits_for_flush(is_raised: bool, slowdown: int) -> bool:
+    """Whether a base level comes back only when none of its column family's memtables is being flushed.
 
     RocksDB before 9.11 works out what each level may hold when it installs a version, and a flush does that with the
     options of its beginning (facebook/rocksdb#13294), while the score of level 0 takes the base level in force. So with
     the owner's base level set during a flush, level 0 is due and level 1 is not: RocksDB merged 15 files with the 33 GB
-    that it would have moved down.
+    that it would have moved down. A compaction does the same, but while level 0 has few files and the base level is
+    raised, none is due.
 
-    A step has one condition, so one step waits for level 0 and sets what is set, and the next waits for the flush. That
-    waits no longer than until level 0 reaches the slowdown. Where that is off (`of_flush` is None), or where a change
-    may fail and leave the owner's base level, the flush is not waited for.
+    A step has one condition. So one step waits for level 0 and sets the base level that is there, and the next one
+    waits for the flush. One flush may follow the other until level 0 has as many files as the slowdown, and RocksDB
+    delays writes. So where the slowdown is off, the flush is not waited for; nor where the last change may have failed
+    and left the owner's base level.
     """
-    base = of_family(family, BASE)
-    back = _when(family, _L0_FILES, is_merged, BASE, baseline[base])
-    in_force = min((values[base] for values in reached if base in values), key=int)
-    if of_flush is None or int(in_force) <= int(baseline[base]):
-        return [back]
-    return [
-        _when(family, _L0_FILES, is_merged, BASE, in_force),
-        _when(family, _IMMUTABLE_MEMTABLES, of_flush, BASE, baseline[base]),
-    ]
+    return is_raised and 0 < slowdown < OUT_OF_THE_WAY
 
 
 def _postpone_width(

@@ -42,6 +42,12 @@ def with_levels(sample: Sample, levels: tuple[int, ...]) -> Sample:
     return replace(sample, column_families=families)
 
 
+def back_from(raised: Mapping[str, str | int], *, levels: tuple[int, ...] = (), l0: int = 0) -> tuple[RestoreStep, ...]:
+    """Plan the way back from values that are in force."""
+    sample = with_levels(opened(raised, l0=l0).sample(), levels)
+    return planner.plan({}, sample, defaults(), family(raised).keys()).restore
+
+
 def test_the_way_back_from_no_compaction_is_staged_whatever_there_is_now() -> None:
     """Nobody knows what there will be when it is walked."""
     found = plan(OFF)
@@ -106,11 +112,18 @@ def test_a_trigger_is_held_no_higher_than_a_slowdown_that_comes_down_in_the_same
 def test_a_raised_trigger_comes_back_with_the_base_level_once_few_files_are_left() -> None:
     """At the original trigger of 4, five files that a large merge left behind would be merged with all of level 1."""
     base = "max_bytes_for_level_base"
-    raised, originals = family({base: 16 * GIB, TRIGGER: 100, SLOWDOWN: 120}), family({base: 256 * MIB, TRIGGER: 4})
-    found = plan(raised)
-    assert found.restore == (
+    raised, originals = {base: 16 * GIB, TRIGGER: 100, SLOWDOWN: 120}, family({base: 256 * MIB, TRIGGER: 4})
+    assert back_from(raised) == (
         RestoreStep(ColumnFamilyChange("default", {SLOWDOWN: "100", TRIGGER: "100"})),
         RestoreStep(ColumnFamilyChange("default", {TRIGGER: "16", SLOWDOWN: "20"}), Below("default", L0_FILES, 100)),
+        waits(base, str(16 * GIB), L0_FILES, below=20),
+        waits(base, str(256 * MIB), IMMUTABLE_MEMTABLES, below=1),
+        waits(TRIGGER, "4", L0_FILES, below=16),
+    )
+    # The change that raises them may fail, and then the stop trigger is the owner's, and no base level waits.
+    assert plan(family(raised | {STOP: 200})).restore == (
+        RestoreStep(ColumnFamilyChange("default", {SLOWDOWN: "20", TRIGGER: "16"})),
+        waits(STOP, "36", L0_FILES, below=28),
         waits(base, str(256 * MIB), L0_FILES, below=20),
         waits(TRIGGER, "4", L0_FILES, below=16),
     )
@@ -177,13 +190,23 @@ def test_a_base_level_does_not_come_back_while_a_memtable_is_flushed() -> None:
     few = opened({base: 16 * GIB, TRIGGER: 21, SLOWDOWN: 21}, l0=7)
     few.immutable["default"] = 1
     back = plan(originals, few, ours=ours)
-    assert back.sent == family({TRIGGER: 8, SLOWDOWN: 20})
+    assert back.sent == {}
     assert back.held == (
-        f"{TRIGGER} of default goes to 4 when none of its memtables is being flushed",
         f"{base} of default goes to {256 * MIB} when none of its memtables is being flushed",
+        f"{TRIGGER} of default goes to 4 when none of its memtables is being flushed",
+        f"{SLOWDOWN} of default goes to 20 when none of its memtables is being flushed",
     )
     few.immutable["default"] = 0
     assert plan(originals, few, ours=ours).sent == originals
+    # No trigger stays above a stop trigger that comes back: all of them wait, unless one goes elsewhere.
+    all_back = originals | family({STOP: 36})
+    few = opened({base: 16 * GIB, TRIGGER: 67, SLOWDOWN: 67, STOP: 300}, l0=20)
+    few.immutable["default"] = 1
+    sample = with_levels(few.sample(), (20 * 128 * MIB, 32 * GIB, 0, 0, 0, 0, 0))
+    held = planner.plan(all_back, sample, defaults(), ours)
+    assert (held.sent, len(held.held)) == ({}, 4)
+    elsewhere = all_back | family({TRIGGER: 2})
+    assert planner.plan(elsewhere, sample, defaults(), ours).sent == elsewhere
     # Where a flush takes two, one may wait for the other as long as nobody writes.
     two = {"min_write_buffer_number_to_merge": 2}
     few = opened({base: 16 * GIB, TRIGGER: 21, SLOWDOWN: 21, **two}, l0=7)
@@ -206,18 +229,18 @@ def test_what_may_be_the_owners_base_level_or_has_no_slowdown_waits_for_no_flush
 def test_a_raised_slowdown_comes_back_with_the_trigger_where_few_files_are_more_than_it() -> None:
     """RocksDB asserts that no trigger is above its slowdown, and delays what it does not merge."""
     base = "max_bytes_for_level_base"
-    raised = family({base: 16 * GIB, TRIGGER: 150, SLOWDOWN: 180, STOP: 300})
-    found = plan(raised)
-    assert found.restore == (
+    raised = {base: 16 * GIB, TRIGGER: 150, SLOWDOWN: 180, STOP: 300}
+    assert back_from(raised) == (
         RestoreStep(ColumnFamilyChange("default", {SLOWDOWN: "150", TRIGGER: "150"})),
         RestoreStep(ColumnFamilyChange("default", {TRIGGER: "25", SLOWDOWN: "25"}), Below("default", L0_FILES, 150)),
         waits(STOP, "36", L0_FILES, below=28),
-        waits(base, str(256 * MIB), L0_FILES, below=25),
+        waits(base, str(16 * GIB), L0_FILES, below=25),
+        waits(base, str(256 * MIB), IMMUTABLE_MEMTABLES, below=1),
         RestoreStep(ColumnFamilyChange("default", {TRIGGER: "4", SLOWDOWN: "20"}), Below("default", L0_FILES, 25)),
     )
     # Of 300 files 50 are few: more than the original stop trigger allows, which comes back last.
-    last = plan(raised | family({TRIGGER: 300, SLOWDOWN: 300})).restore
-    assert [step.when and step.when.below for step in last] == [None, 300, 50, 50, 28]
+    last = back_from(raised | {TRIGGER: 300, SLOWDOWN: 300})
+    assert [step.when and step.when.below for step in last] == [None, 300, 50, 28, 1, 50]
     # The daemon does the same, by what the levels hold.
     originals = family({base: 256 * MIB, TRIGGER: 4, SLOWDOWN: 20, STOP: 36})
 
@@ -246,28 +269,38 @@ def test_few_files_are_few_beside_the_base_level_where_that_follows_from_the_siz
 def test_the_base_level_counts_for_what_is_few_as_it_is_when_the_plan_is_made() -> None:
     """256 files in level 1 and 128 in level 0: a merge of at least the trigger's 100 files would write many more."""
     base = "max_bytes_for_level_base"
-    sample = opened(l0=128).sample()
-    levels = (128 * 128 * MIB, 256 * 128 * MIB, 0, 0, 0, 0, 0)
-    sample = with_levels(sample, levels)
-    raised = family({base: 16 * GIB, TRIGGER: 100, SLOWDOWN: 120, STOP: 200})
-    last = planner.plan(raised, sample, defaults(), frozenset()).restore
+    raised = {base: 16 * GIB, TRIGGER: 100, SLOWDOWN: 120, STOP: 200}
+    last = back_from(raised, levels=(128 * 128 * MIB, 256 * 128 * MIB, 0, 0, 0, 0, 0), l0=128)
     assert last[0] == RestoreStep(ColumnFamilyChange("default", {SLOWDOWN: "100", TRIGGER: "100"}))
-    assert [step.when and step.when.below for step in last] == [None, 100, 64, 64, 28]
+    assert [step.when and step.when.below for step in last] == [None, 100, 64, 28, 1, 64]
 
 
 def test_a_trigger_goes_up_where_few_files_are_more() -> None:
     """A gate that opens early, above a large level 1: the files that its merge leaves are not merged at 24, nor at 4.
 
-    The agent looks at level 0 once a second, and RocksDB begins the next merge before that.
+    RocksDB begins the next merge before the agent looks at level 0.
     """
     base = "max_bytes_for_level_base"
-    sample = opened(l0=18).sample()
-    levels = (18 * 128 * MIB, 300 * 128 * MIB, 0, 0, 0, 0, 0)
-    sample = with_levels(sample, levels)
-    raised = family({base: 64 * GIB, TRIGGER: 24, SLOWDOWN: 120, STOP: 200})
-    last = planner.plan(raised, sample, defaults(), frozenset()).restore
+    raised = {base: 64 * GIB, TRIGGER: 24, SLOWDOWN: 120, STOP: 200}
+    last = back_from(raised, levels=(18 * 128 * MIB, 300 * 128 * MIB, 0, 0, 0, 0, 0), l0=18)
     assert last[0] == RestoreStep(ColumnFamilyChange("default", {SLOWDOWN: "53", TRIGGER: "53"}))
-    assert [step.when and step.when.below for step in last] == [None, 53, 53, 28]
+    assert [step.when and step.when.below for step in last] == [None, 53, 28, 1, 53]
+
+
+def test_no_step_waits_behind_a_flush_that_does_not_need_to() -> None:
+    """Under a load one flush may follow the other for long: of several families, and what is in the database."""
+    base = "max_bytes_for_level_base"
+    options = {base: 16 * GIB, TRIGGER: 100, SLOWDOWN: 120, STOP: 200, MEMTABLES: 6}
+    values = family(options, of="a") | family(options, of="b")
+    now = opened(families=("a", "b"))
+    now.values |= values | {SUBCOMPACTIONS: "4"}
+    back = plan({}, now, ours={*values, SUBCOMPACTIONS}).restore
+    steps = [(step.when.property, step.change.scope, step.when.below) for step in back if step.when]
+    of_a = [(L0_FILES, 100), (L0_FILES, 28), (L0_FILES, 20)]
+    assert [(prop, below) for prop, _, below in steps[:6]] == [*of_a, *of_a]
+    assert [(prop, below) for prop, _, below in steps[6:8]] == [(IMMUTABLE_MEMTABLES, 2)] * 2
+    assert [(prop, below) for prop, _, below in steps[8:12]] == [(IMMUTABLE_MEMTABLES, 1), (L0_FILES, 16)] * 2
+    assert steps[12:] == [(L0_FILES, "database", 20)]
 
 
 def test_a_slowdown_that_is_not_ours_is_the_most_that_few_files_can_be() -> None:
@@ -312,7 +345,8 @@ def test_where_the_slowdown_is_off_the_base_level_waits_for_few_files() -> None:
     base = "max_bytes_for_level_base"
     owners = defaults() | family({SLOWDOWN: -1})
     raised, originals = family({base: 16 * GIB, TRIGGER: 100}), family({base: 256 * MIB, TRIGGER: 4})
-    assert plan(raised, opened({SLOWDOWN: -1}), owners).restore == (
+    in_force = opened({base: 16 * GIB, TRIGGER: 100, SLOWDOWN: -1})
+    assert plan({}, in_force, owners, raised.keys()).restore == (
         RestoreStep(ColumnFamilyChange("default", {TRIGGER: "100"})),
         waits(TRIGGER, "16", L0_FILES, below=100),
         waits(base, str(256 * MIB), L0_FILES, below=16),
