@@ -109,7 +109,10 @@ def _postpone(
     later, when_flushed = _postpone_base(family, back, baseline, reached, look)
     if {slowdown, stop} <= baseline.keys() and (may_be_off or _may_exceed(stop, back, baseline, reached)):
         below = stop_may_be_lowered_below(int(baseline[slowdown]), int(baseline[stop]))
-        later.append(_when(family, _L0_FILES, below, STOP, baseline[stop]))
+        # A trigger or slowdown that is still above the original comes back first.
+        few = _files(when_flushed[-1]) if when_flushed else 0
+        steps = when_flushed if few > int(baseline[stop]) else later
+        steps.append(_when(family, _L0_FILES, below, STOP, baseline[stop]))
         out_of_the_way = str(max(OUT_OF_THE_WAY, int(baseline[stop])))
         _raise(stop, back, baseline, reached, out_of_the_way if may_be_off else None)
     if baseline.get(hard, OFF) != OFF and (may_be_off or _may_exceed(hard, back, baseline, reached)):

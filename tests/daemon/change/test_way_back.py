@@ -240,7 +240,7 @@ def test_a_raised_slowdown_comes_back_with_the_trigger_where_few_files_are_more_
     )
     # Of 300 files 50 are few: more than the original stop trigger allows, which comes back last.
     last = back_from(raised | {TRIGGER: 300, SLOWDOWN: 300})
-    assert [step.when and step.when.below for step in last] == [None, 300, 50, 28, 1, 50]
+    assert [step.when and step.when.below for step in last] == [None, 300, 50, 1, 50, 28]
     # The daemon does the same, by what the levels hold.
     originals = family({base: 256 * MIB, TRIGGER: 4, SLOWDOWN: 20, STOP: 36})
 
@@ -272,7 +272,7 @@ def test_the_base_level_counts_for_what_is_few_as_it_is_when_the_plan_is_made() 
     raised = {base: 16 * GIB, TRIGGER: 100, SLOWDOWN: 120, STOP: 200}
     last = back_from(raised, levels=(128 * 128 * MIB, 256 * 128 * MIB, 0, 0, 0, 0, 0), l0=128)
     assert last[0] == RestoreStep(ColumnFamilyChange("default", {SLOWDOWN: "100", TRIGGER: "100"}))
-    assert [step.when and step.when.below for step in last] == [None, 100, 64, 28, 1, 64]
+    assert [step.when and step.when.below for step in last] == [None, 100, 64, 1, 64, 28]
 
 
 def test_a_trigger_goes_up_where_few_files_are_more() -> None:
@@ -284,7 +284,7 @@ def test_a_trigger_goes_up_where_few_files_are_more() -> None:
     raised = {base: 64 * GIB, TRIGGER: 24, SLOWDOWN: 120, STOP: 200}
     last = back_from(raised, levels=(18 * 128 * MIB, 300 * 128 * MIB, 0, 0, 0, 0, 0), l0=18)
     assert last[0] == RestoreStep(ColumnFamilyChange("default", {SLOWDOWN: "53", TRIGGER: "53"}))
-    assert [step.when and step.when.below for step in last] == [None, 53, 28, 1, 53]
+    assert [step.when and step.when.below for step in last] == [None, 53, 1, 53, 28]
 
 
 def test_no_step_waits_behind_a_flush_that_does_not_need_to() -> None:
