@@ -152,8 +152,8 @@ def _postpone_base(
     few = few_files(int(baseline.get(trigger, 0)), meanwhile, max([look.merged, *triggers]))
     later = [_when(family, _L0_FILES, max(few, original), BASE, baseline[base])]
     when_flushed: list[RestoreStep] = []
-    in_force = min((values[base] for values in reached if base in values), key=int)
-    if _waits_for_flush(int(in_force) > int(baseline[base]), original):
+    if _waits_for_flush(family, back, baseline, reached):
+        in_force = min((values[base] for values in reached if base in values), key=int)
         later = [_when(family, _L0_FILES, max(few, original), BASE, in_force)]
         when_flushed = [_when(family, _IMMUTABLE_MEMTABLES, look.of_flush, BASE, baseline[base])]
     _raise(base, back, baseline, reached, None)
@@ -172,7 +172,7 @@ def _postpone_base(
     return later, when_flushed
 
 
-def _waits_for_flush(is_raised: bool, slowdown: int) -> bool:
+def _waits_for_flush(family: str, back: Values, baseline: Values, reached: tuple[Values, Values]) -> bool:
     """Whether a base level comes back only when none of its column family's memtables is being flushed.
 
     RocksDB before 9.11 works out what each level may hold when it installs a version, and a flush does that with the
@@ -183,10 +183,12 @@ def _waits_for_flush(is_raised: bool, slowdown: int) -> bool:
 
     A step has one condition. So one step waits for level 0 and sets the base level that is there, and the next one
     waits for the flush. One flush may follow the other until level 0 has as many files as the slowdown, and RocksDB
-    delays writes. So where the slowdown is off, the flush is not waited for; nor where the last change may have failed
-    and left the owner's base level.
+    delays writes. So where the slowdown is off, the flush is not waited for. Nor is it where the trigger was not
+    raised, so that level 0 is merged all the time, or where the last change may have failed and left the owner's
+    values.
     """
-    return is_raised and 0 < slowdown < OUT_OF_THE_WAY
+    are_above = all(_is_above(of_family(family, option), back, baseline, reached) for option in (BASE, TRIGGER))
+    return are_above and 0 < int(baseline[of_family(family, SLOWDOWN)]) < OUT_OF_THE_WAY
 
 
 def _postpone_width(
@@ -225,6 +227,12 @@ def _postpone_memtables(
 
 def _may_exceed(option: OptionName, back: Values, baseline: Values, reached: tuple[Values, Values]) -> bool:
     return option in back and any(_height(option, values) > _height(option, baseline) for values in reached)
+
+
+def _is_above(option: OptionName, back: Values, baseline: Values, reached: tuple[Values, Values]) -> bool:
+    """Whether an option is above its original in each state that may have been reached."""
+    heights = [_height(option, values) for values in reached if option in values]
+    return option in back and all(height > _height(option, baseline) for height in heights)
 
 
 def _raise(
