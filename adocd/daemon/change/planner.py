@@ -194,18 +194,20 @@ def _hold_base(cf: ColumnFamilySample, wanted: dict[OptionName, str], sample: Sa
     if cf.l0_files >= below:
         held.append(_held_by_files(cf, base, wanted.pop(base), below))
     elif cf.immutable_memtables >= cf.memtables_of_flush and 0 < int(baseline[slowdown]) < OUT_OF_THE_WAY:
-        held += _hold_for_flush(cf, wanted, baseline)
+        held += _hold_for_flush(cf, wanted, current, baseline)
     return held
 
 
-def _hold_for_flush(cf: ColumnFamilySample, wanted: dict[OptionName, str], baseline: Values) -> list[str]:
-    """Hold the base level and the limits of level 0 where they are, unless any of them goes elsewhere."""
-    limits = [of_family(cf.name, option) for option in (BASE, TRIGGER, SLOWDOWN, STOP)]
-    going = [option for option in limits if option in wanted]
-    if any(wanted[option] != baseline.get(option) for option in going):
-        return []
+def _hold_for_flush(
+    cf: ColumnFamilySample, wanted: dict[OptionName, str], current: Values, baseline: Values
+) -> list[str]:
+    """Hold the base level, and with it a trigger that goes back, and what would be below that trigger."""
+    base, trigger, *above = (of_family(cf.name, option) for option in (BASE, TRIGGER, SLOWDOWN, STOP))
+    waiting = [base]
+    if trigger in wanted and wanted[trigger] == baseline.get(trigger):
+        waiting += [trigger, *(o for o in above if o in wanted and 0 < int(wanted[o]) < int(current[trigger]))]
     when = "when none of its memtables is being flushed"
-    return [f"{option.option} of {cf.name} goes to {wanted.pop(option)} {when}" for option in going]
+    return [f"{option.option} of {cf.name} goes to {wanted.pop(option)} {when}" for option in waiting]
 
 
 def _hold_width(wanted: dict[OptionName, str], goal: Values, current: Values, baseline: Values) -> list[str]:

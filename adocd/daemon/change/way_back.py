@@ -25,6 +25,7 @@ BASE = "max_bytes_for_level_base"
 SUBCOMPACTIONS = of_database("max_subcompactions")
 HARD = "hard_pending_compaction_bytes_limit"
 MEMTABLES, MEMTABLE_SIZE = "max_write_buffer_number", "write_buffer_size"
+MERGED_MEMTABLES = "min_write_buffer_number_to_merge"
 OFF = "0"
 _L0_FILES = "rocksdb.num-files-at-level0"
 _IMMUTABLE_MEMTABLES = "rocksdb.num-immutable-mem-table"
@@ -39,8 +40,8 @@ class _Look:
     many immutable memtables a flush takes, unless one is forced: then it may take fewer.
     """
 
-    merged: int = 0
-    of_flush: int = 1
+    merged: int
+    of_flush: int
 
 
 def way_back(sample: Sample, baseline: Values, ours: Set[OptionName], sent: Values) -> tuple[RestoreStep, ...]:
@@ -58,12 +59,14 @@ def way_back(sample: Sample, baseline: Values, ours: Set[OptionName], sent: Valu
     """
     back = {option: restorable(option, baseline[option]) for option in ours if option in baseline}
     reached = sample.values, sent
-    looks = {cf.name: _Look(files_when_merged(cf, sample), cf.memtables_of_flush) for cf in sample.column_families}
+    merged = {cf.name: files_when_merged(cf, sample) for cf in sample.column_families}
     later: list[RestoreStep] = []
     memtables: list[RestoreStep] = []
     flushed: list[RestoreStep] = []
     for family in sorted({option.name or "" for option in back if option.scope == "column_family"}):
-        now, when_flushed = _postpone(family, back, baseline, reached, looks.get(family, _Look()))
+        of_flush = max(1, int(sample.values.get(of_family(family, MERGED_MEMTABLES), "1")))
+        look = _Look(merged.get(family, 0), of_flush)
+        now, when_flushed = _postpone(family, back, baseline, reached, look)
         later += now
         flushed += when_flushed
         memtables += _postpone_memtables(family, back, baseline, reached)
@@ -139,27 +142,27 @@ def _postpone_base(
     that the merge leaves are not merged with all of level 1 before the agent has seen them. Then it is at few, and it
     comes back last. A raised slowdown goes the same way as far as its original is lower: from then on writes are
     delayed, as they are while level 0 is merged, until level 1 has moved down and level 0 has fewer files than that.
-    Both are at no more than is surely in force, because the stop trigger may be no higher.
+    Neither is above the slowdown that is surely in force, because the stop trigger may be no higher. Where the last
+    change may have failed that can be the owner's. A trigger that is out of the way says nothing of a merge's size.
     """
     base, trigger, slowdown = (of_family(family, option) for option in (BASE, TRIGGER, SLOWDOWN))
     if not ({base, slowdown} <= baseline.keys() and _may_exceed(base, back, baseline, reached)):
         return [], []
-    triggers = [int(values[trigger]) for values in reached if trigger in values]
-    slowdowns = [int(values[slowdown]) for values in reached if slowdown in values]
+    triggers, slowdowns = _limits(trigger, reached), _limits(slowdown, reached)
     original = int(baseline[slowdown])
-    meanwhile = min((each for each in slowdowns if each > 0), default=0) if slowdown in back else original
+    meanwhile = min(slowdowns, default=0) if slowdown in back else original
     # A merge takes at least as many files as the highest trigger.
     few = few_files(int(baseline.get(trigger, 0)), meanwhile, max([look.merged, *triggers]))
     later = [_when(family, _L0_FILES, max(few, original), BASE, baseline[base])]
     when_flushed: list[RestoreStep] = []
     if _waits_for_flush(family, back, baseline, reached):
-        in_force = min((values[base] for values in reached if base in values), key=int)
+        in_force = max((values[base] for values in reached if base in values), key=int)
         later = [_when(family, _L0_FILES, max(few, original), BASE, in_force)]
         when_flushed = [_when(family, _IMMUTABLE_MEMTABLES, look.of_flush, BASE, baseline[base])]
     _raise(base, back, baseline, reached, None)
     if not _may_exceed(trigger, back, baseline, reached):
         return later, when_flushed
-    at_first = max(few, up_to_slowdown(min(triggers), meanwhile))
+    at_first = max(few, up_to_slowdown(min(triggers, default=few), meanwhile))
     at_few = {TRIGGER: few}
     if slowdown in back and 0 < original < at_first:
         at_few[SLOWDOWN] = max(few, original)
@@ -170,6 +173,12 @@ def _postpone_base(
     if last := {option: value for option, value in originals.items() if int(value) != at_few[option]}:
         (when_flushed or later).append(_when_files(family, few, last))
     return later, when_flushed
+
+
+def _limits(option: OptionName, reached: tuple[Values, Values]) -> list[int]:
+    """Return the numbers of files that a limit of level 0 may be at, without those at which it is off."""
+    numbers = [int(values[option]) for values in reached if option in values]
+    return [number for number in numbers if 0 < number < OUT_OF_THE_WAY]
 
 
 def _waits_for_flush(family: str, back: Values, baseline: Values, reached: tuple[Values, Values]) -> bool:

@@ -205,8 +205,12 @@ def test_a_base_level_does_not_come_back_while_a_memtable_is_flushed() -> None:
     sample = with_levels(few.sample(), (20 * 128 * MIB, 32 * GIB, 0, 0, 0, 0, 0))
     held = planner.plan(all_back, sample, defaults(), ours)
     assert (held.sent, len(held.held)) == ({}, 4)
-    elsewhere = all_back | family({TRIGGER: 2})
-    assert planner.plan(elsewhere, sample, defaults(), ours).sent == elsewhere
+    elsewhere = family({TRIGGER: 47, SLOWDOWN: 67, STOP: 300})
+    assert planner.plan(elsewhere | family({base: 256 * MIB}), sample, defaults(), ours).sent == family({TRIGGER: 47})
+    # So does the base level where the trigger comes down to the few files first.
+    several = opened({base: 16 * GIB, TRIGGER: 100, SLOWDOWN: 120, STOP: 200}, l0=14)
+    several.immutable["default"] = 1
+    assert plan(all_back, several, ours=ours).sent == family({TRIGGER: 8, SLOWDOWN: 20, STOP: 36})
     # Where a flush takes two, one may wait for the other as long as nobody writes.
     two = {"min_write_buffer_number_to_merge": 2}
     few = opened({base: 16 * GIB, TRIGGER: 21, SLOWDOWN: 21, **two}, l0=7)
@@ -214,6 +218,19 @@ def test_a_base_level_does_not_come_back_while_a_memtable_is_flushed() -> None:
     owners = defaults() | family(two)
     assert plan(originals, few, owners, ours).sent == originals
     assert plan({}, few, owners, ours).restore[3] == waits(base, str(256 * MIB), IMMUTABLE_MEMTABLES, below=2)
+
+
+def test_limits_that_are_out_of_the_way_say_nothing_of_few_files() -> None:
+    """With a slowdown above 178,956,970 files nothing would end flushes that follow each other."""
+    base = "max_bytes_for_level_base"
+    away: dict[str, str | int] = {base: 2 * GIB, TRIGGER: AWAY, SLOWDOWN: AWAY, STOP: AWAY}
+    assert back_from(away, l0=90) == (
+        RestoreStep(ColumnFamilyChange("default", {TRIGGER: "15", SLOWDOWN: "20"})),
+        waits(STOP, "36", L0_FILES, below=28),
+        waits(base, str(2 * GIB), L0_FILES, below=20),
+        waits(base, str(256 * MIB), IMMUTABLE_MEMTABLES, below=1),
+        waits(TRIGGER, "4", L0_FILES, below=15),
+    )
 
 
 def test_what_may_be_the_owners_or_has_no_slowdown_waits_for_no_flush() -> None:
