@@ -110,7 +110,7 @@ format: .venv/.ready ## format and fix what can be fixed
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
 
-# pytest compiles each test in a way of its own: here once, and not in each of the six processes that `test` starts.
+# pytest compiles each test in a way of its own: here once, and not in each of the four processes that `test` starts.
 .PHONY: collected
 collected: .venv/.ready
 	@$(BIN)/python -m compileall -q adocd agents/python bench/adocd_bench tests
@@ -121,7 +121,7 @@ collected: .venv/.ready
 test: ## everything CI runs
 	@$(MAKE) --no-print-directory --jobs=2 packages .venv/.ready
 	@$(MAKE) --no-print-directory --jobs=3 --output-sync=target check agent-tests fixtures collected
-	@$(BIN)/python -m pytest --timeout 900 -n 6 --dist loadfile --no-loadscope-reorder -m "not alone and not device"
+	@$(BIN)/python -m pytest --timeout 900 -n 4 --dist loadfile --no-loadscope-reorder -m "not alone and not device"
 	@$(BIN)/python -m pytest --timeout 900 -m "alone and not device" $$(grep -rl "mark\.alone" tests --include="test_*.py")
 
 .PHONY: device
