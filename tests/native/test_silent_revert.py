@@ -166,6 +166,11 @@ class Levels:
         shown = self._client.fresh_snapshot(self.db)["options"]["column_families"]["default"]
         return int(shown["max_bytes_for_level_base"])
 
+    def waits_for_flush(self) -> bool:
+        """Whether the restore has come to the step that waits for the flush."""
+        restore = self._client.fresh_snapshot(self.db)["restore"]
+        return bool(restore["state"] == "waiting" and "num-immutable-mem-table" in restore["waiting_for"])
+
     def first_merged(self) -> int:
         """Let a compaction begin, and return the level out of which the first one is."""
         cursor: int = self._client.fresh_snapshot(self.db)["last_event"]
@@ -212,7 +217,7 @@ def test_a_restore_that_waits_for_the_flush(levels_host: Program, connect: Conne
     levels = Levels(levels_host, client)
     cursor = begin_flush(levels_host, client, levels.db)
     client.delete_lease(levels.db, force=True).ok(202)
-    time.sleep(0.5)
+    eventually(levels.waits_for_flush, what="only the flush is left to wait for")
     assert levels.base_bytes() == 32 * MIB
     end_flush(levels_host, client, levels.db, cursor)
     eventually(lambda: levels.base_bytes() == MIB, what="the base level comes back")

@@ -22,6 +22,7 @@ from adocd.daemon.change.way_back import (
     STOP,
     SUBCOMPACTIONS,
     TRIGGER,
+    holds,
     restorable,
     stop_may_be_lowered_below,
     up_to_slowdown,
@@ -193,7 +194,7 @@ def _hold_base(cf: ColumnFamilySample, wanted: dict[OptionName, str], sample: Sa
     below = max(few, int(baseline[slowdown]))
     if cf.l0_files >= below:
         held.append(_held_by_files(cf, base, wanted.pop(base), below))
-    elif cf.immutable_memtables >= cf.memtables_of_flush and 0 < int(baseline[slowdown]) < OUT_OF_THE_WAY:
+    elif cf.immutable_memtables >= cf.memtables_of_flush and holds(int(baseline[slowdown])):
         held += _hold_for_flush(cf, wanted, current, baseline)
     return held
 

@@ -25,7 +25,6 @@ BASE = "max_bytes_for_level_base"
 SUBCOMPACTIONS = of_database("max_subcompactions")
 HARD = "hard_pending_compaction_bytes_limit"
 MEMTABLES, MEMTABLE_SIZE = "max_write_buffer_number", "write_buffer_size"
-MERGED_MEMTABLES = "min_write_buffer_number_to_merge"
 OFF = "0"
 _L0_FILES = "rocksdb.num-files-at-level0"
 _IMMUTABLE_MEMTABLES = "rocksdb.num-immutable-mem-table"
@@ -37,11 +36,11 @@ class _Look:
     """What the last look at a column family says of its way back.
 
     `merged` is how many files a merge of all of level 0 would have now, with those of the base level. `of_flush` is how
-    many immutable memtables a flush takes, unless one is forced: then it may take fewer.
+    many immutable memtables a flush takes, unless one is forced: then it may take fewer. None if that is not known.
     """
 
-    merged: int
-    of_flush: int
+    merged: int = 0
+    of_flush: int | None = None
 
 
 def way_back(sample: Sample, baseline: Values, ours: Set[OptionName], sent: Values) -> tuple[RestoreStep, ...]:
@@ -59,14 +58,12 @@ def way_back(sample: Sample, baseline: Values, ours: Set[OptionName], sent: Valu
     """
     back = {option: restorable(option, baseline[option]) for option in ours if option in baseline}
     reached = sample.values, sent
-    merged = {cf.name: files_when_merged(cf, sample) for cf in sample.column_families}
+    looks = {cf.name: _Look(files_when_merged(cf, sample), cf.memtables_of_flush) for cf in sample.column_families}
     later: list[RestoreStep] = []
     memtables: list[RestoreStep] = []
     flushed: list[RestoreStep] = []
     for family in sorted({option.name or "" for option in back if option.scope == "column_family"}):
-        of_flush = max(1, int(sample.values.get(of_family(family, MERGED_MEMTABLES), "1")))
-        look = _Look(merged.get(family, 0), of_flush)
-        now, when_flushed = _postpone(family, back, baseline, reached, look)
+        now, when_flushed = _postpone(family, back, baseline, reached, looks.get(family, _Look()))
         later += now
         flushed += when_flushed
         memtables += _postpone_memtables(family, back, baseline, reached)
@@ -91,6 +88,11 @@ def stop_may_be_lowered_below(slowdown: int, stop: int) -> int:
     no such room, the stop trigger itself.
     """
     return max(1, stop - max(0, stop - slowdown) // 2)
+
+
+def holds(limit: int) -> bool:
+    """Whether a limit of level 0, in files, is in force: neither off, which is 0 or less, nor out of the way."""
+    return 0 < limit < OUT_OF_THE_WAY
 
 
 def up_to_slowdown(trigger: int, slowdown: int) -> int:
@@ -155,7 +157,7 @@ def _postpone_base(
     few = few_files(int(baseline.get(trigger, 0)), meanwhile, max([look.merged, *triggers]))
     later = [_when(family, _L0_FILES, max(few, original), BASE, baseline[base])]
     when_flushed: list[RestoreStep] = []
-    if _waits_for_flush(family, back, baseline, reached):
+    if look.of_flush is not None and _waits_for_flush(family, back, baseline, reached):
         in_force = max((values[base] for values in reached if base in values), key=int)
         later = [_when(family, _L0_FILES, max(few, original), BASE, in_force)]
         when_flushed = [_when(family, _IMMUTABLE_MEMTABLES, look.of_flush, BASE, baseline[base])]
@@ -177,8 +179,7 @@ def _postpone_base(
 
 def _limits(option: OptionName, reached: tuple[Values, Values]) -> list[int]:
     """Return the numbers of files that a limit of level 0 may be at, without those at which it is off."""
-    numbers = [int(values[option]) for values in reached if option in values]
-    return [number for number in numbers if 0 < number < OUT_OF_THE_WAY]
+    return [limit for values in reached if option in values and holds(limit := int(values[option]))]
 
 
 def _waits_for_flush(family: str, back: Values, baseline: Values, reached: tuple[Values, Values]) -> bool:
@@ -186,9 +187,9 @@ def _waits_for_flush(family: str, back: Values, baseline: Values, reached: tuple
 
     RocksDB before 9.11 works out what each level may hold when it installs a version, and a flush does that with the
     options of its beginning (facebook/rocksdb#13294), while the score of level 0 takes the base level in force. So with
-    the owner's base level set during a flush, level 0 is due and level 1 is not: RocksDB merged 15 files with the 33 GB
-    that it would have moved down. A compaction does the same, but while level 0 has few files and the base level is
-    raised, none is due.
+    the owner's base level set during a flush, level 0 is due and level 1 is not: RocksDB merges all of level 1 with the
+    few files above it, and would have moved it down (tests/native/test_silent_revert.py). A compaction does the same,
+    but while level 0 has few files and the base level is raised, none is due.
 
     A step has one condition. So one step waits for level 0 and sets the base level that is there, and the next one
     waits for the flush. One flush may follow the other until level 0 has as many files as the slowdown, and RocksDB
@@ -197,7 +198,7 @@ def _waits_for_flush(family: str, back: Values, baseline: Values, reached: tuple
     values.
     """
     are_above = all(_is_above(of_family(family, option), back, baseline, reached) for option in (BASE, TRIGGER))
-    return are_above and 0 < int(baseline[of_family(family, SLOWDOWN)]) < OUT_OF_THE_WAY
+    return are_above and holds(int(baseline[of_family(family, SLOWDOWN)]))
 
 
 def _postpone_width(
