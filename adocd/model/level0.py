@@ -4,7 +4,7 @@ from adocd.model.levels import base_level_bytes
 from adocd.model.sample import ColumnFamilySample, Sample
 
 #: Few files: at least so many of the owner's triggers, and a share of those beside them.
-_LEAST_TRIGGERS, _SHARE = 2, 6
+_LEAST_TRIGGERS, _SHARE = 2, 5
 
 
 def few_files(trigger: int, slowdown: int, beside: int = 0) -> int:
@@ -16,7 +16,7 @@ def few_files(trigger: int, slowdown: int, beside: int = 0) -> int:
     0.6 GB, and 2.4 GB where they were merged first (runs of `bench/evaluation.sh flood-cap-13`). With many files moving
     costs more than it saves.
 
-    So few are a sixth of the files `beside` them, but at least twice the owner's trigger, and no more than `slowdown`,
+    So few are a fifth of the files `beside` them, but at least twice the owner's trigger, and no more than `slowdown`,
     the slowdown trigger in force: RocksDB asserts that no trigger is above it. A slowdown of 0 or less is none, as one
     that was switched off live.
 

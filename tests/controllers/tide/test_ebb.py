@@ -69,7 +69,7 @@ def test_where_no_compactions_are_told_of_any_that_runs_may_be_a_merge() -> None
     assert rule == "tide.ebb"
     assert Knob.LEVEL0_TRIGGER not in found
     scene.background(0, 0, running=0)
-    assert scene.step()[1] == {Knob.LEVEL0_TRIGGER: 10}
+    assert scene.step()[1] == {Knob.LEVEL0_TRIGGER: 12}
 
 
 def test_where_no_compactions_are_told_of_they_keep_the_gate_for_ten_minutes() -> None:
@@ -80,7 +80,7 @@ def test_where_no_compactions_are_told_of_they_keep_the_gate_for_ten_minutes() -
     scene.step(500)
     assert scene.plant.now(TRIGGER) == "100"
     scene.step(150)
-    assert scene.plant.now(TRIGGER) == "10"
+    assert scene.plant.now(TRIGGER) == "12"
 
 
 def test_the_base_level_of_a_small_flood_comes_back_with_the_trigger() -> None:

@@ -233,11 +233,11 @@ def test_at_the_ebb_level_0_is_merged_before_the_base_level_comes_back() -> None
     scene.ebbs(60)
     rule, found = scene.step(15)
     assert rule == "tide.ebb"
-    assert found[Knob.LEVEL0_TRIGGER] == 10, "a sixth of level 0: a large merge is due, and a few files are not"
+    assert found[Knob.LEVEL0_TRIGGER] == 12, "a fifth of level 0: a large merge is due, and a few files are not"
     assert Knob.LEVEL_BASE_SIZE not in found
-    scene.level0(12, above=60 * MEMTABLE)
+    scene.level0(15, above=60 * MEMTABLE)
     assert scene.step() == ("", {})
-    scene.level0(10, above=60 * MEMTABLE)
+    scene.level0(13, above=60 * MEMTABLE)
     scene.plant.pending_bytes = 7 * GIB
     assert scene.step()[1] == {Knob.LEVEL_BASE_SIZE: 256 * MIB, Knob.LEVEL0_TRIGGER: 4}
     scene.level0(0, above=60 * MEMTABLE)

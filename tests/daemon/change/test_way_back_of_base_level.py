@@ -79,10 +79,10 @@ def test_a_trigger_is_held_no_higher_than_a_slowdown_that_comes_down_in_the_same
 def test_a_raised_trigger_comes_back_with_the_base_level_once_few_files_are_left() -> None:
     """At the original trigger of 4, five files that a large merge left behind would be merged with all of level 1."""
     base = "max_bytes_for_level_base"
-    raised, originals = {base: 16 * GIB, TRIGGER: 100, SLOWDOWN: 120}, family({base: 256 * MIB, TRIGGER: 4})
+    raised, originals = {base: 16 * GIB, TRIGGER: 80, SLOWDOWN: 100}, family({base: 256 * MIB, TRIGGER: 4})
     assert back_from(raised) == (
-        RestoreStep(ColumnFamilyChange("default", {SLOWDOWN: "100", TRIGGER: "100"})),
-        RestoreStep(ColumnFamilyChange("default", {TRIGGER: "16", SLOWDOWN: "20"}), Below("default", L0_FILES, 100)),
+        RestoreStep(ColumnFamilyChange("default", {SLOWDOWN: "80", TRIGGER: "80"})),
+        RestoreStep(ColumnFamilyChange("default", {TRIGGER: "16", SLOWDOWN: "20"}), Below("default", L0_FILES, 80)),
         waits(base, str(16 * GIB), L0_FILES, below=20),
         waits(base, str(256 * MIB), IMMUTABLE_MEMTABLES, below=1),
         waits(TRIGGER, "4", L0_FILES, below=16),
@@ -95,14 +95,14 @@ def test_a_raised_trigger_comes_back_with_the_base_level_once_few_files_are_left
         waits(TRIGGER, "4", L0_FILES, below=16),
     )
     # The daemon's own way back has the same steps, by what the levels hold; here that is unknown.
-    merging = opened({base: 16 * GIB, TRIGGER: 100, SLOWDOWN: 120}, l0=100)
+    merging = opened({base: 16 * GIB, TRIGGER: 80, SLOWDOWN: 100}, l0=80)
     assert plan(originals, merging, defaults(), originals.keys()).sent == {}, "what has come would be merged alone"
-    large = opened({base: 16 * GIB, TRIGGER: 100, SLOWDOWN: 120}, l0=87)
+    large = opened({base: 16 * GIB, TRIGGER: 80, SLOWDOWN: 100}, l0=74)
     back = plan(originals, large, defaults(), originals.keys())
     assert back.sent == family({TRIGGER: 14})
     assert back.held == (
-        f"{TRIGGER} of default goes to 4 when level 0, now 87 files, has less than 14",
-        f"{base} of default goes to {256 * MIB} when level 0, now 87 files, has less than 20",
+        f"{TRIGGER} of default goes to 4 when level 0, now 74 files, has less than 14",
+        f"{base} of default goes to {256 * MIB} when level 0, now 74 files, has less than 20",
     )
     large.apply(back.changes[0])
     large.l0["default"] = 19
@@ -125,7 +125,7 @@ def test_a_raised_trigger_comes_back_with_the_base_level_once_few_files_are_left
 
 
 def test_a_few_files_above_a_large_level_1_are_not_merged_before_the_base_level_comes_back() -> None:
-    """18 files that came during a merge are a sixth of what level 1 holds now, or less."""
+    """18 files that came during a merge are a fifth of what level 1 holds now, or less."""
     base = "max_bytes_for_level_base"
     originals = family({base: 256 * MIB, TRIGGER: 4})
 
@@ -147,14 +147,14 @@ def test_a_base_level_does_not_come_back_while_a_memtable_is_flushed() -> None:
     ours = family({base: 0, TRIGGER: 0, SLOWDOWN: 0}).keys()
     assert plan({}, raised, ours=ours).restore == (
         RestoreStep(ColumnFamilyChange("default", {SLOWDOWN: "100", TRIGGER: "100"})),
-        RestoreStep(ColumnFamilyChange("default", {TRIGGER: "21", SLOWDOWN: "21"}), Below("default", L0_FILES, 100)),
-        waits(base, str(16 * GIB), L0_FILES, below=21),
+        RestoreStep(ColumnFamilyChange("default", {TRIGGER: "26", SLOWDOWN: "26"}), Below("default", L0_FILES, 100)),
+        waits(base, str(16 * GIB), L0_FILES, below=26),
         waits(base, str(256 * MIB), IMMUTABLE_MEMTABLES, below=1),
-        RestoreStep(ColumnFamilyChange("default", {TRIGGER: "4", SLOWDOWN: "20"}), Below("default", L0_FILES, 21)),
+        RestoreStep(ColumnFamilyChange("default", {TRIGGER: "4", SLOWDOWN: "20"}), Below("default", L0_FILES, 26)),
     )
     # The daemon's own way back waits for the same.
     originals = family({base: 256 * MIB, TRIGGER: 4, SLOWDOWN: 20})
-    few = opened({base: 16 * GIB, TRIGGER: 21, SLOWDOWN: 21}, l0=7)
+    few = opened({base: 16 * GIB, TRIGGER: 26, SLOWDOWN: 26}, l0=7)
     few.immutable["default"] = 1
     back = plan(originals, few, ours=ours)
     assert back.sent == {}
@@ -180,7 +180,7 @@ def test_a_base_level_does_not_come_back_while_a_memtable_is_flushed() -> None:
     assert plan(all_back, several, ours=ours).sent == family({TRIGGER: 8, SLOWDOWN: 20, STOP: 36})
     # Where a flush takes two, one may wait for the other as long as nobody writes.
     two = {"min_write_buffer_number_to_merge": 2}
-    few = opened({base: 16 * GIB, TRIGGER: 21, SLOWDOWN: 21, **two}, l0=7)
+    few = opened({base: 16 * GIB, TRIGGER: 26, SLOWDOWN: 26, **two}, l0=7)
     few.immutable["default"] = 1
     owners = defaults() | family(two)
     assert plan(originals, few, owners, ours).sent == originals
@@ -192,11 +192,11 @@ def test_limits_that_are_out_of_the_way_say_nothing_of_few_files() -> None:
     base = "max_bytes_for_level_base"
     away: dict[str, str | int] = {base: 2 * GIB, TRIGGER: AWAY, SLOWDOWN: AWAY, STOP: AWAY}
     assert back_from(away, l0=90) == (
-        RestoreStep(ColumnFamilyChange("default", {TRIGGER: "15", SLOWDOWN: "20"})),
+        RestoreStep(ColumnFamilyChange("default", {TRIGGER: "18", SLOWDOWN: "20"})),
         waits(STOP, "36", L0_FILES, below=28),
         waits(base, str(2 * GIB), L0_FILES, below=20),
         waits(base, str(256 * MIB), IMMUTABLE_MEMTABLES, below=1),
-        waits(TRIGGER, "4", L0_FILES, below=15),
+        waits(TRIGGER, "4", L0_FILES, below=18),
     )
 
 
@@ -216,18 +216,18 @@ def test_what_may_be_the_owners_or_has_no_slowdown_waits_for_no_flush() -> None:
 def test_a_raised_slowdown_comes_back_with_the_trigger_where_few_files_are_more_than_it() -> None:
     """RocksDB asserts that no trigger is above its slowdown, and delays what it does not merge."""
     base = "max_bytes_for_level_base"
-    raised = {base: 16 * GIB, TRIGGER: 150, SLOWDOWN: 180, STOP: 300}
+    raised = {base: 16 * GIB, TRIGGER: 125, SLOWDOWN: 150, STOP: 300}
     assert back_from(raised) == (
-        RestoreStep(ColumnFamilyChange("default", {SLOWDOWN: "150", TRIGGER: "150"})),
-        RestoreStep(ColumnFamilyChange("default", {TRIGGER: "25", SLOWDOWN: "25"}), Below("default", L0_FILES, 150)),
+        RestoreStep(ColumnFamilyChange("default", {SLOWDOWN: "125", TRIGGER: "125"})),
+        RestoreStep(ColumnFamilyChange("default", {TRIGGER: "25", SLOWDOWN: "25"}), Below("default", L0_FILES, 125)),
         waits(STOP, "36", L0_FILES, below=28),
         waits(base, str(16 * GIB), L0_FILES, below=25),
         waits(base, str(256 * MIB), IMMUTABLE_MEMTABLES, below=1),
         RestoreStep(ColumnFamilyChange("default", {TRIGGER: "4", SLOWDOWN: "20"}), Below("default", L0_FILES, 25)),
     )
-    # Of 300 files 50 are few: more than the original stop trigger allows, which comes back last.
-    last = back_from(raised | {TRIGGER: 300, SLOWDOWN: 300})
-    assert [step.when and step.when.below for step in last] == [None, 300, 50, 1, 50, 28]
+    # Of 250 files 50 are few: more than the original stop trigger allows, which comes back last.
+    last = back_from(raised | {TRIGGER: 250, SLOWDOWN: 250})
+    assert [step.when and step.when.below for step in last] == [None, 250, 50, 1, 50, 28]
     # The daemon does the same, by what the levels hold.
     originals = family({base: 256 * MIB, TRIGGER: 4, SLOWDOWN: 20, STOP: 36})
 
@@ -237,10 +237,10 @@ def test_a_raised_slowdown_comes_back_with_the_trigger_where_few_files_are_more_
         return planner.plan(originals, with_levels(sample, levels), defaults(), originals.keys()).sent
 
     assert back(150, {TRIGGER: 150, SLOWDOWN: 180}) == family({SLOWDOWN: 150})
-    assert back(149, {TRIGGER: 150, SLOWDOWN: 150}) == family({TRIGGER: 67, SLOWDOWN: 67})
-    assert back(149, {TRIGGER: 67, SLOWDOWN: 67}) == {}
+    assert back(149, {TRIGGER: 150, SLOWDOWN: 150}) == family({TRIGGER: 81, SLOWDOWN: 81})
+    assert back(149, {TRIGGER: 81, SLOWDOWN: 81}) == {}
     assert back(400, {TRIGGER: 30, SLOWDOWN: 200}) == family({SLOWDOWN: 30}), "level 0 grows while it is merged"
-    assert back(30, {TRIGGER: 67, SLOWDOWN: 67}) == family({base: 256 * MIB, TRIGGER: 4, SLOWDOWN: 20})
+    assert back(30, {TRIGGER: 81, SLOWDOWN: 81}) == family({base: 256 * MIB, TRIGGER: 4, SLOWDOWN: 20})
 
 
 def test_few_files_are_few_beside_the_base_level_where_that_follows_from_the_size_of_the_data() -> None:
@@ -259,7 +259,7 @@ def test_the_base_level_counts_for_what_is_few_as_it_is_when_the_plan_is_made() 
     raised = {base: 16 * GIB, TRIGGER: 100, SLOWDOWN: 120, STOP: 200}
     last = back_from(raised, levels=(128 * 128 * MIB, 256 * 128 * MIB, 0, 0, 0, 0, 0), l0=128)
     assert last[0] == RestoreStep(ColumnFamilyChange("default", {SLOWDOWN: "100", TRIGGER: "100"}))
-    assert [step.when and step.when.below for step in last] == [None, 100, 64, 1, 64, 28]
+    assert [step.when and step.when.below for step in last] == [None, 100, 76, 1, 76, 28]
 
 
 def test_a_trigger_goes_up_where_few_files_are_more() -> None:
@@ -270,20 +270,20 @@ def test_a_trigger_goes_up_where_few_files_are_more() -> None:
     base = "max_bytes_for_level_base"
     raised = {base: 64 * GIB, TRIGGER: 24, SLOWDOWN: 120, STOP: 200}
     last = back_from(raised, levels=(18 * 128 * MIB, 300 * 128 * MIB, 0, 0, 0, 0, 0), l0=18)
-    assert last[0] == RestoreStep(ColumnFamilyChange("default", {SLOWDOWN: "53", TRIGGER: "53"}))
-    assert [step.when and step.when.below for step in last] == [None, 53, 1, 53, 28]
+    assert last[0] == RestoreStep(ColumnFamilyChange("default", {SLOWDOWN: "63", TRIGGER: "63"}))
+    assert [step.when and step.when.below for step in last] == [None, 63, 1, 63, 28]
 
 
 def test_no_step_waits_behind_a_flush_that_does_not_need_to() -> None:
     """Under a load one flush may follow the other for long: of several families, and what is in the database."""
     base = "max_bytes_for_level_base"
-    options = {base: 16 * GIB, TRIGGER: 100, SLOWDOWN: 120, STOP: 200, MEMTABLES: 6}
+    options = {base: 16 * GIB, TRIGGER: 80, SLOWDOWN: 100, STOP: 200, MEMTABLES: 6}
     values = family(options, of="a") | family(options, of="b")
     now = opened(families=("a", "b"))
     now.values |= values | {SUBCOMPACTIONS: "4"}
     back = plan({}, now, ours={*values, SUBCOMPACTIONS}).restore
     steps = [(step.when.property, step.change.scope, step.when.below) for step in back if step.when]
-    of_a = [(L0_FILES, 100), (L0_FILES, 28), (L0_FILES, 20)]
+    of_a = [(L0_FILES, 80), (L0_FILES, 28), (L0_FILES, 20)]
     assert [(prop, below) for prop, _, below in steps[:6]] == [*of_a, *of_a]
     assert [(prop, below) for prop, _, below in steps[6:8]] == [(IMMUTABLE_MEMTABLES, 2)] * 2
     assert [(prop, below) for prop, _, below in steps[8:12]] == [(IMMUTABLE_MEMTABLES, 1), (L0_FILES, 16)] * 2
@@ -331,15 +331,15 @@ def test_where_the_slowdown_is_off_the_base_level_waits_for_few_files() -> None:
     """-1 switches it off: no number of files is below that."""
     base = "max_bytes_for_level_base"
     owners = defaults() | family({SLOWDOWN: -1})
-    raised, originals = family({base: 16 * GIB, TRIGGER: 100}), family({base: 256 * MIB, TRIGGER: 4})
-    in_force = opened({base: 16 * GIB, TRIGGER: 100, SLOWDOWN: -1})
+    raised, originals = family({base: 16 * GIB, TRIGGER: 80}), family({base: 256 * MIB, TRIGGER: 4})
+    in_force = opened({base: 16 * GIB, TRIGGER: 80, SLOWDOWN: -1})
     assert plan({}, in_force, owners, raised.keys()).restore == (
-        RestoreStep(ColumnFamilyChange("default", {TRIGGER: "100"})),
-        waits(TRIGGER, "16", L0_FILES, below=100),
+        RestoreStep(ColumnFamilyChange("default", {TRIGGER: "80"})),
+        waits(TRIGGER, "16", L0_FILES, below=80),
         waits(base, str(256 * MIB), L0_FILES, below=16),
         waits(TRIGGER, "4", L0_FILES, below=16),
     )
-    large = opened({base: 16 * GIB, TRIGGER: 100, SLOWDOWN: -1}, l0=87)
+    large = opened({base: 16 * GIB, TRIGGER: 80, SLOWDOWN: -1}, l0=74)
     back = plan(originals, large, owners, originals.keys())
     assert back.sent == family({TRIGGER: 14})
     assert [sentence.rpartition(" ")[2] for sentence in back.held] == ["14", "14"]
