@@ -1,6 +1,5 @@
 """Says in plain words what is wrong with a value, from what a validator found (pydantic's `errors()`)."""
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, get_args
 
@@ -40,6 +39,8 @@ _NOT_EMPTY = "must not be empty"
 _QUOTED_MAX = 80
 #: From here on a limit is easier to read in minutes, hours or days.
 _LONG_S = 100
+#: Far below the largest float, 1.8e308: an integer may be larger than that, and then no float can be made of it.
+_TOO_LARGE = 1e300
 
 
 def sentence(error: Mapping[str, Any], name: str, known: Iterable[str] = (), what: str = "key") -> str:
@@ -100,7 +101,7 @@ def _must(kind: str, context: Mapping[str, Any], name: str) -> str:
 
 def _figure(name: str, value: Any) -> str:
     """Quote a value; a number in the unit that its name says."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < _TOO_LARGE:
         return quoted(value)
     if unit_of(name) == "s":
         return duration(value) if value >= _LONG_S else f"{value:g} s"

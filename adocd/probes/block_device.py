@@ -19,6 +19,7 @@ _IN_MEMORY = {"tmpfs", "ramfs", "devtmpfs"}
 _ELSEWHERE = {"nfs", "nfs4", "cifs", "smb3", "ceph", "afs", "lustre", "9p", "virtiofs", "beegfs", "gpfs"}
 #: A mapped volume on a RAID on a partition is 4 levels deep; anything deeper than this is a cycle.
 _DEEPEST = 12
+_DM = re.compile(r"dm-[0-9]+", re.ASCII)
 _NVME_HEAD = re.compile(r"nvme([0-9]+)(n[0-9]+)", re.ASCII)
 #: The beginning of dm/uuid names what made the volume (lvm2, cryptsetup, multipath-tools, kpartx).
 _MAPPED = (
@@ -105,9 +106,15 @@ class _Tracer:
         return _existing(self._sys / "dev/block" / number)
 
     def _named(self, source: str) -> Path | None:
-        """Find a device by its path; follows links such as /dev/mapper/x."""
+        """Find a device by its path; follows links such as /dev/mapper/x.
+
+        Where /dev has no such link, as in a container or under PrivateDevices= of systemd, a mapped volume is known by
+        the name that device-mapper has for it.
+        """
         name = without_links(Path(source), self._root).name
-        return _existing(self._sys / "class/block" / name)
+        volumes = self._sys / "class/block"
+        mapped = (each for each in _entries(volumes, _DM) if text_or(each / "dm/name") == name)
+        return _existing(volumes / name) or next((node for each in mapped if (node := _existing(each))), None)
 
     def _by_number(self, path: Path, number: str) -> tuple[BlockDevice, ...]:
         """Name a device that sysfs does not show; /proc/diskstats has device numbers too."""
@@ -162,11 +169,11 @@ class _Tracer:
 
     def _btrfs(self, mount: Mount, depth: int) -> tuple[BlockDevice, ...]:
         """Find all devices of a btrfs; the mount names only one of them."""
-        source = without_links(Path(mount.source), self._root).name
+        source = self._named(mount.source)
         for filesystem in _entries(self._sys / "fs/btrfs", re.compile(r"[0-9a-f-]{36}")):
             links = _entries(filesystem / "devices", re.compile(r".+"))
-            if source in [link.name for link in links]:
-                nodes = [_existing(self._sys / "class/block" / link.name) for link in links]
+            nodes = [_existing(self._sys / "class/block" / link.name) for link in links]
+            if source is not None and source in nodes:
                 return tuple(self._device(node, depth) for node in nodes if node is not None)
         return ()
 

@@ -21,7 +21,7 @@ from adocd.probes.cpus import cpus_of
 from adocd.probes.device_limit import LimitDetector
 from adocd.probes.diskstats import activity, devices_in, read_lines
 from adocd.probes.files import read_text
-from adocd.probes.free_space import free_bytes
+from adocd.probes.free_space import free_bytes, reachable
 from adocd.probes.io_quota import used_up
 from adocd.probes.pressure import places_of, pressure_activity, read_limits, read_pressure
 from adocd.probes.process import process_activity, read_process
@@ -29,6 +29,7 @@ from adocd.probes.shared import Shared
 
 #: A file system can be mounted over, a volume moved: rare, and 0.4 ms to find out.
 STORAGE_S: Final = 60.0
+_AS_WHOM: Final = "run adocd as root, or as the database's user"
 #: An operator who raises a cgroup's limit should soon see it; 1.2 ms.
 LIMITS_S: Final = 10.0
 
@@ -174,8 +175,8 @@ class _Disks:
         self._shared = shared
         self._resolved_s: float | None = None
         self._names: tuple[str, ...] = ()
-        #: The process whose mounts hold the path; None for this one's.
-        self._mounts_of: int | None = None
+        #: Where the free space of the data's file system can be read.
+        self._space_at: Path | None = None
         self._before: DiskReading | None = None
         self._detectors: dict[str, LimitDetector] = {}
         self.data = Storage(str(path), "", "", (), ())
@@ -219,16 +220,19 @@ class _Disks:
 
     def free_bytes(self) -> int | None:
         """Return the free space of the data's file system in bytes; None if it cannot be read."""
-        return free_bytes(self._path, self._root, self._mounts_of)
+        return None if self._space_at is None else free_bytes(self._space_at)
 
     def _resolve(self, monotonic_s: float) -> None:
         pid, gap = _whose_mounts(self._pid, self._root)
-        self._mounts_of = pid
         self.data = storage_of(self._path, self._root, pid)
         wal = None if self._wal_dir is None else storage_of(self._wal_dir, self._root, pid)
         self.wal = None if wal is None or _same(self.data, wal) else wal
         storages = [storage for storage in (self.data, self.wal) if storage is not None]
-        self.missing = (*gap, *(why for storage in storages for why in storage.missing))
+        try:
+            self._space_at, no_space = reachable(self._path, self._root, pid), ()
+        except PermissionError as error:
+            self._space_at, no_space = None, (f"{error}, so laws keep no space free: {_AS_WHOM}",)
+        self.missing = (*gap, *(why for storage in storages for why in storage.missing), *no_space)
         self._names = tuple(dict.fromkeys(name for storage in storages for name in concerned(storage)))
         walk = [device for storage in storages for top in storage.devices for device in top.walk()]
         # A partition shares its disk's limit and would only report it twice.
@@ -292,7 +296,7 @@ def _whose_mounts(pid: int | None, root: Path) -> tuple[int | None, tuple[str, .
     except PermissionError:
         return pid, (
             f"links on the way to the database cannot be followed as process {pid} does, so its disk may be another: "
-            "run adocd as root, or as the database's user",
+            + _AS_WHOM,
         )
     except OSError:  # storage_of reports the error
         pass

@@ -24,7 +24,9 @@ class ServiceProcess:
         self._stop = stop
         self._manager = ServiceManager.of_environment(os.environ)
         self._hung_up = asyncio.Event()
-        self._had_terminal = _has_terminal()
+        # nohup(1) ignores SIGHUP so that its program outlives the terminal; whoever sends one later wants a reload.
+        is_kept_on = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+        self._had_terminal = _has_terminal() and not is_kept_on
         asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self._on_hangup)
 
     @contextlib.asynccontextmanager

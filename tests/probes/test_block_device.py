@@ -146,6 +146,22 @@ def test_in_a_chroot_without_a_root_mount_the_longest_mount_point_counts(tmp_pat
     assert storage_of(Path("/x"), root).devices == ()
 
 
+@pytest.mark.parametrize("filesystem", ["btrfs", "bcachefs"])
+def test_a_mapped_volume_without_its_link_in_dev_is_found_by_its_name(tmp_path: Path, filesystem: str) -> None:
+    """Their mounts have a number of their own; a container, or PrivateDevices= of systemd, has no /dev/mapper."""
+    root = tree("dm-crypt", tmp_path)
+    (root / "proc/self/mountinfo").write_text(f"28 1 0:42 / / rw - {filesystem} /dev/mapper/luks-db rw\n")
+    members = root / "sys/fs/btrfs/0f1d7a4e-6c0b-4c58-9a3e-5d2b8c1e7f90/devices"
+    members.mkdir(parents=True)
+    volume = root / "sys/devices/virtual/block/dm-0"
+    (members / "dm-0").symlink_to(volume)
+    (root / "sys/class/block").mkdir(parents=True, exist_ok=True)
+    (root / "sys/class/block/dm-0").symlink_to(volume)
+    storage = storage_of(Path("/db"), root)
+    assert "; ".join(map(str, storage.devices)) == "dm-0 (dm-crypt luks-db) on sda3 (partition) on sda (disk)"
+    assert storage.missing == ()
+
+
 def test_links_in_circles_end(tmp_path: Path) -> None:
     root = tree("bare-disk", tmp_path)
     (root / "a").symlink_to("/b")

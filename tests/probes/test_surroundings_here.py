@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -81,7 +82,7 @@ AS_ANOTHER_USER = (
     f"if os.getuid() == 0: os.setgroups([]); os.setgid({NOBODY}); os.setuid({NOBODY})\n"
     "probe = SurroundingsProbe(int(sys.argv[1]), Path(sys.argv[2]), None)\n"
     "probe.read(1.0); found = probe.read(2.0)\n"
-    "print(found.data.path, *found.data.disks); print(*found.missing, sep='\\n')\n"
+    "print(found.data.path, *found.data.disks); print(found.free_bytes); print(*found.missing, sep='\\n')\n"
 )
 
 
@@ -97,10 +98,28 @@ def test_another_users_process_with_the_same_mounts_needs_no_permission(tmp_path
     with tempfile.TemporaryDirectory() as directory:
         Path(directory).chmod(0o755)
         (Path(directory) / "link").symlink_to("/srv/db")
-        first, *missing = as_another_user(os.getpid(), Path(directory) / "link")
+        first, _, *missing = as_another_user(os.getpid(), Path(directory) / "link")
     expected = storage_of(Path("/srv/db"))
     assert first.split() == [expected.path, *expected.disks]
     assert not any("links on the way" in why for why in missing)
+
+
+@pytest.mark.parametrize("mode", [0o755, 0o700], ids=["open", "closed"])
+def test_the_free_space_of_another_users_process_is_that_of_its_file_system(tmp_path: Path, mode: int) -> None:
+    """With mounts of its own, as under systemd: its root is closed to the daemon, and so may be the database."""
+    if not full_disk.can_mount(tmp_path):
+        pytest.skip("mounting takes root, and a container that allows it")
+    command = [*full_disk.on_small_disk(tmp_path), sys.executable, "-c", "print('up', flush=True); input()"]
+    with tempfile.TemporaryDirectory() as directory, subprocess.Popen(command, stdin=-1, stdout=-1) as child:
+        (Path(directory) / "db").mkdir()
+        Path(directory).chmod(mode)
+        assert child.stdout is not None
+        assert child.stdout.readline() == b"up\n"
+        _, free, *missing = as_another_user(child.pid, Path(directory) / "db")
+        told = shutil.disk_usage(directory)
+        child.communicate(b"\n")
+    assert not any("free space" in why for why in missing)
+    assert abs(int(free) - told.free) < 0.05 * told.total, "others write meanwhile"
 
 
 def test_another_users_process_with_other_mounts_is_said_to_be_uncertain(tmp_path: Path) -> None:
@@ -110,12 +129,17 @@ def test_another_users_process_with_other_mounts_is_said_to_be_uncertain(tmp_pat
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
         assert child.stdout is not None
         assert child.stdout.readline() == b"up\n"
-        _, *missing = as_another_user(child.pid, tmp_path)
+        _, free, *missing = as_another_user(child.pid, tmp_path)
         probe = SurroundingsProbe(child.pid, tmp_path, Path.cwd())
         probe.read(1.0)
         found = probe.read(2.0)
         child.communicate(b"\n")
     assert missing[0].startswith(f"links on the way to the database cannot be followed as process {child.pid} does")
+    assert free == "None", "no mount of that file system can be seen"
+    assert (
+        f"the free space of {tmp_path} cannot be read, so laws keep no space free: run adocd as root, or as the "
+        "database's user"
+    ) in missing
     assert found is not None
     assert found.data.filesystem == "tmpfs"
     assert found.wal == storage_of(Path.cwd())

@@ -71,15 +71,37 @@ def test_a_format_that_is_none_is_named(run_dir: Path) -> None:
     command("adocd", "serve", "--log-format", "xml", run_dir=run_dir).failed(2, "--log-format is text or json", "'xml'")
 
 
-def test_its_terminals_end_is_its_own(run_dir: Path) -> None:
-    """SIGHUP means two things: whoever closes a terminal does not ask for a reload, and wants nothing left running."""
+def in_a_terminal(run_dir: Path, *, nohup: bool) -> tuple[int, int]:
+    """Start a daemon in a terminal of its own; its pid, and what closes the terminal when it is closed."""
     (run_dir / "serve.log").touch()
     pid, terminal = pty.fork()
     if pid == 0:
+        if nohup:
+            signal.signal(signal.SIGHUP, signal.SIG_IGN)
         os.environ["ADOCD_RUN_DIR"] = str(run_dir)
         with (run_dir / "serve.log").open("w") as log:
             os.dup2(log.fileno(), 2)
         os.execv(BIN / "adocd", ["adocd", "serve"])  # noqa: S606
+    return pid, terminal
+
+
+def test_under_nohup_it_outlives_its_terminal(run_dir: Path) -> None:
+    pid, terminal = in_a_terminal(run_dir, nohup=True)
+    try:
+        eventually(lambda: "serving at " in log_of(run_dir), what="it serves")
+        os.close(terminal)
+        eventually(lambda: "the configuration" in log_of(run_dir), what="SIGHUP is a reload")
+        command("adocctl", "targets", run_dir=run_dir).ok()
+    finally:
+        os.kill(pid, signal.SIGTERM)
+        _, status = os.waitpid(pid, 0)
+    assert os.waitstatus_to_exitcode(status) == 0, log_of(run_dir)
+    assert "the terminal has gone" not in log_of(run_dir)
+
+
+def test_its_terminals_end_is_its_own(run_dir: Path) -> None:
+    """SIGHUP means two things: whoever closes a terminal does not ask for a reload, and wants nothing left running."""
+    pid, terminal = in_a_terminal(run_dir, nohup=False)
     try:
         eventually(lambda: "serving at " in log_of(run_dir), what="it serves")
         os.kill(pid, signal.SIGHUP)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import asdict
+from weakref import WeakKeyDictionary
 
 from fastapi import FastAPI
 from pydantic import BaseModel, Field
@@ -12,6 +13,7 @@ from adocd.daemon.control.target_loop import TargetLoop
 from adocd.diagnosis.lint.finding import Severity
 from adocd.diagnosis.lint.gather import gather
 from adocd.diagnosis.lint.rules import findings
+from adocd.probes.own_thread import OwnThread
 
 
 class FindingView(BaseModel):
@@ -40,6 +42,7 @@ def install(
     memory: Callable[[str], tuple[int, int]],
 ) -> None:
     """Add the route; `memory` returns the memory budget and the share of the other targets, in bytes, by id."""
+    threads: WeakKeyDictionary[TargetLoop, OwnThread] = WeakKeyDictionary()
 
     @app.get(
         "/v1/targets/{target}/lint",
@@ -59,6 +62,7 @@ def install(
             status.policy,
             budget_bytes=budget_bytes,
             beside_bytes=beside_bytes,
+            thread=threads.setdefault(loop, OwnThread(f"read OPTIONS of {loop.path}")),
         )
         found = [FindingView.model_validate(asdict(finding)) for finding in findings(facts)]
         return LintView(target=loop.id, path=loop.path, findings=found)

@@ -215,7 +215,8 @@ class TargetLoop:
             if not self._is_attached.is_set():
                 await self._is_attached.wait()
                 due_s, is_woken = None, False
-            began_s, ticks = self._settings.clock(), self._settings.vitals
+            # A reload during the cycle must not put off the next renewal of a lease that has the old time.
+            began_s, ticks, tick_s = self._settings.clock(), self._settings.vitals, self._settings.tick_s
             if due_s is not None and not is_woken:
                 ticks.lateness.observe(max(0.0, began_s - due_s))
             sentence = await self._tick_and_survive()
@@ -226,12 +227,12 @@ class TargetLoop:
             vitals = self.remembered.vitals
             vitals.ticked_s = ended_s = self._settings.clock()
             ticks.duration.observe(ended_s - began_s)
-            vitals.tick_s = self._settings.tick_s
+            vitals.tick_s = tick_s
             if is_woken and due_s is not None:
-                due_s = pace.due_after_woken_s(began_s, due_s, vitals.tick_s)
+                due_s = pace.due_after_woken_s(began_s, due_s, tick_s)
             else:
-                due_s = pace.due_after_s(began_s, vitals.tick_s, self._phase)
-            is_woken = await self._rest(began_s + pace.apart_s(vitals.tick_s), due_s)
+                due_s = pace.due_after_s(began_s, tick_s, self._phase)
+            is_woken = await self._rest(began_s + pace.apart_s(tick_s), due_s)
 
     async def _rest(self, earliest_s: float, due_s: float) -> bool:
         """Wait until the next cycle is due; return whether events call for one before that, from `earliest_s` on."""

@@ -40,12 +40,15 @@ class News:
 
     def looked(self, watch: StallWatch) -> None:
         """Publish the stalls that began or ended since the last look."""
+        # Somebody may have set the clock back: nothing that was told ended later than now.
+        self._told_until_s = min(self._told_until_s, self._wall_clock())
         now, before, self._stall = watch.now, self._stall, watch.now
         over, self._over = watch.over - self._over, watch.over
         if now is not None and before is None:
             self._tell("stall", state="began", stall=now)
         elif now is None and before is not None:
-            self._told_until_s = _end_of(before, watch.found) or self._wall_clock()
+            now_s = self._wall_clock()
+            self._told_until_s = _end_of(before, watch.found, now_s) or now_s
             self._tell("stall", state="ended", stall=before, ended_unix_s=self._told_until_s)
         elif now is not None and before is not None and _what(now) != _what(before):
             self._tell("stall", state="changed", stall=now)
@@ -89,7 +92,7 @@ def _what(stall: StallNow) -> object:
     return stall.condition, stall.causes
 
 
-def _end_of(stall: StallNow, found: Iterable[StallSeen]) -> float | None:
+def _end_of(stall: StallNow, found: Iterable[StallSeen], now_s: float) -> float | None:
     """Return when a finished stall ended, or None if that is unknown."""
     ends = (one.end_unix_s for one in list(found)[-_BRIEF_MOST:])
-    return max((end_s for end_s in ends if end_s >= stall.since_unix_s), default=None)
+    return max((end_s for end_s in ends if stall.since_unix_s <= end_s <= now_s), default=None)

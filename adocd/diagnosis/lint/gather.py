@@ -1,6 +1,7 @@
 """Gathers the facts about one target that the rules look at."""
 
 import asyncio
+import contextlib
 import platform
 from pathlib import Path
 from typing import Protocol
@@ -13,11 +14,14 @@ from adocd.model.database import DatabaseDetail, Info
 from adocd.model.policy import Policy
 from adocd.model.snapshot import Snapshot
 from adocd.probes.memory_limit import cgroup_limit_bytes, memory_limit_bytes
-from adocd.probes.options_file import newest
+from adocd.probes.options_file import OptionsFile, Unreadable, newest
+from adocd.probes.own_thread import OwnThread
 from adocd.targets.errors import TargetError
 
 #: Enough for a hundred flushes, yet a fraction of the agent's ring.
 _EVENTS = 500
+#: A disk that answers at all has read a small file by then; the page gives up after 5 s.
+_PATIENCE_S = 2.0
 
 
 class ObservedTarget(Protocol):
@@ -54,12 +58,26 @@ async def with_recent_events(target: ObservedTarget, snapshot: Snapshot) -> Snap
 
 
 async def gather(
-    info: Info, detail: DatabaseDetail, snapshot: Snapshot, policy: Policy, *, budget_bytes: int, beside_bytes: int
+    info: Info,
+    detail: DatabaseDetail,
+    snapshot: Snapshot,
+    policy: Policy,
+    *,
+    budget_bytes: int,
+    beside_bytes: int,
+    thread: OwnThread,
 ) -> Facts:
-    """Read the OPTIONS file and the memory limit; call it in a thread, because a disk can be slow."""
+    """Read the OPTIONS file and the memory limit; the file on the target's own thread, because its disk can hang."""
     pid = info.pid_here if info.host == platform.node() else None
     limit = None if pid is None else await asyncio.to_thread(memory_limit_bytes, pid)
     group = None if pid is None else await asyncio.to_thread(cgroup_limit_bytes, pid)
     memory = MemtableMemory(budget_bytes, beside_bytes, limit, group)
-    file = await asyncio.to_thread(newest, Path(detail.path), detail.db_identity)
+    file = await _newest(Path(detail.path), detail.db_identity, thread)
     return Facts(info, detail, snapshot, memory, file, bounds_of(policy))
+
+
+async def _newest(directory: Path, db_identity: str, thread: OwnThread) -> OptionsFile | Unreadable:
+    if not thread.is_busy:
+        with contextlib.suppress(TimeoutError):
+            return await thread.run(lambda: newest(directory, db_identity), _PATIENCE_S)
+    return Unreadable(str(directory), f"its disk has not answered within {_PATIENCE_S:g} s")

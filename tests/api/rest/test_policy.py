@@ -133,6 +133,25 @@ def test_numbers_that_json_does_not_know_are_refused(tmp_path: Path) -> None:
     with_service(tmp_path, FakeDatabase(tmp_path / "db"), body)
 
 
+def test_a_number_that_is_larger_than_any_float_is_refused_with_a_sentence(tmp_path: Path) -> None:
+    """JSON and TOML have integers of any length; a sentence that names it must not be longer than a line."""
+    huge = 10**400
+
+    async def body(service: Service) -> None:
+        for wrong in (
+            {"controller": huge},
+            {"controller": "adoc", "parameters": {"threads_max": huge}},
+            {"controller": "adoc", "shaping": {"judge_s": huge}},
+        ):
+            status, _, answer = await exchange(service, "PUT", wrong)
+            assert status == 422
+            assert len(answer["detail"]) < 1000
+        status, _ = await service.call("PUT", f"{service.target}/overrides/max_background_jobs", {"value": huge})
+        assert status == 422
+
+    with_service(tmp_path, FakeDatabase(tmp_path / "db"), body)
+
+
 def test_half_a_character_is_refused(tmp_path: Path) -> None:
     """JSON can have it, and neither an answer nor a journal in UTF-8."""
 

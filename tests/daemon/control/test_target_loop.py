@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -346,6 +347,35 @@ def test_a_law_that_fails_harms_its_own_target_only(
 
     with_agent(database, tmp_path, body)
     assert "adoc failed: it raised ZeroDivisionError; the policy falls back to fixed" in caplog.text
+
+
+def test_a_reload_during_a_cycle_does_not_put_off_the_next_renewal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The lease still has the old time, and the next cycle gives it the new one."""
+
+    async def body(scene: Scene) -> None:
+        loop = await scene.attach(Policy("fixed"), loop_settings(clock=lambda: 100.0))
+        due: list[float] = []
+
+        async def tick() -> str:
+            loop.take_settings(replace(loop._settings, tick_s=60.0))
+            return "reloaded meanwhile"
+
+        async def rest(earliest_s: float, due_s: float) -> bool:
+            due.append(due_s)
+            loop._stopped = len(due) == 2
+            return False
+
+        old_s = loop._settings.tick_s
+        monkeypatch.setattr(loop, "_tick_and_survive", tick)
+        monkeypatch.setattr(loop, "_rest", rest)
+        await loop.run()
+        assert 100.0 < due[0] <= 100.0 + old_s
+        assert due[1] > 100.0 + old_s, "from then on it takes the new time"
+        await loop.stop()
+
+    with_agent(overflowing(tmp_path / "db"), tmp_path, body)
 
 
 def test_an_agent_that_hangs_is_silent_and_not_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,6 +29,15 @@ def test_what_is_no_regular_file_is_refused_at_once(tmp_path: Path) -> None:
         config.load(tmp_path)
 
 
+def test_a_number_that_is_larger_than_any_float_is_named_in_a_line(tmp_path: Path) -> None:
+    for key in ("tick_s", "memory_budget_bytes"):
+        with pytest.raises(config.ConfigError, match=key) as refused:
+            config.load(write(tmp_path, f"[daemon]\n{key} = -{10**400}\n"))
+        assert len(str(refused.value)) < 500
+    with pytest.raises(config.ConfigError, match="threads_max"):
+        config.load(write(tmp_path, f"[policy]\ncontroller = 'adoc'\nparameters = {{ threads_max = {10**400} }}\n"))
+
+
 def test_the_first_target_that_matches_counts(tmp_path: Path) -> None:
     loaded = config.load(
         write(

@@ -70,6 +70,25 @@ def test_a_stall_that_was_over_before_anybody_looked_is_told_at_once() -> None:
     assert told.look() == []
 
 
+def test_after_the_clock_was_set_back_stalls_are_news_at_once() -> None:
+    told = Told()
+    told.begins("default")
+    told.look()
+    told.now_s = 1003.0
+    told.ends("default", 1002.0)
+    assert told.look() == [("ended", "delayed", 1002.0)]
+    told.now_s = -2601.0
+    assert told.look() == []
+    for hour_ago_s in (-2600.0, -2590.0):
+        told.now_s = hour_ago_s
+        told.begins("default", at_s=hour_ago_s - 0.8)
+        told.ends("default", hour_ago_s - 0.5)
+        assert [(state, end_s) for state, _, end_s in told.look()] == [
+            ("began", hour_ago_s - 0.5),
+            ("ended", hour_ago_s - 0.5),
+        ]
+
+
 def test_what_the_log_tells_again_is_no_news() -> None:
     told = Told()
     told.begins("default")

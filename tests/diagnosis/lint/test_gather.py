@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 import platform
+import threading
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from adocd.diagnosis.lint import gather as gather_module
 from adocd.diagnosis.lint import table
 from adocd.diagnosis.lint.facts import Bounds, Facts
 from adocd.diagnosis.lint.finding import Severity
@@ -20,6 +22,7 @@ from adocd.model.policy import Policy
 from adocd.model.snapshot import Snapshot
 from adocd.probes.memory_limit import cgroup_limit_bytes
 from adocd.probes.options_file import OptionsFile, Unreadable
+from adocd.probes.own_thread import OwnThread
 from adocd.targets.errors import Silent, TargetError
 from tests.builders import GIB, snapshot
 from tests.diagnosis.lint.databases import FILES, defaults
@@ -35,6 +38,7 @@ def gathered(directory: Path, host: str, pid_here: int | None = None) -> Facts:
             Policy("fixed"),
             budget_bytes=GIB,
             beside_bytes=MIB,
+            thread=OwnThread("read OPTIONS"),
         )
     )
 
@@ -48,6 +52,40 @@ def test_the_options_file_and_the_memory_of_this_host(tmp_path: Path) -> None:
     assert facts.memory.limit_bytes is not None
     assert facts.memory.limit_bytes > MIB
     assert facts.memory.group_bytes == cgroup_limit_bytes(os.getpid())
+
+
+def test_a_disk_that_hangs_costs_one_thread_and_the_rest_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """asyncio's few threads are for all databases."""
+    answers, asked = threading.Event(), []
+    monkeypatch.setattr(gather_module, "_PATIENCE_S", 0.05)
+    monkeypatch.setattr(gather_module, "newest", lambda *path: (asked.append(path), answers.wait()))
+    known, thread = defaults(), OwnThread("read OPTIONS")
+
+    async def run() -> list[Facts]:
+        return [
+            await gather(
+                replace(known.info, host=platform.node(), pid_here=os.getpid()),
+                replace(known.detail, path=str(tmp_path)),
+                known.snapshot,
+                Policy("fixed"),
+                budget_bytes=GIB,
+                beside_bytes=MIB,
+                thread=thread,
+            )
+            for _ in range(8)
+        ]
+
+    try:
+        facts = asyncio.run(run())
+    finally:
+        answers.set()
+    assert len(asked) == 1, "no second thread waits for it"
+    for each in facts:
+        assert isinstance(each.options_file, Unreadable)
+        assert each.options_file.why.startswith("its disk has not answered within")
+        assert each.memory.limit_bytes is not None
 
 
 def test_a_process_of_another_host_has_another_memory(tmp_path: Path) -> None:
