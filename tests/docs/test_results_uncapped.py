@@ -15,7 +15,6 @@ from tests.docs.kept_runs import (
     paid_pairs,
     raw_runs,
     summarised,
-    to_default,
 )
 
 pytestmark = needs_results

@@ -122,7 +122,7 @@ class RocksDB:
         return sample
 
     def wait_for(self, condition: Below) -> None:
-        """Wait as an agent does with a way back: no longer, so that what the other steps wait for may still be there."""
+        """Wait as an agent does with a way back, and no longer: what the other steps wait for may still be there."""
         piles = {L0_FILES: self.l0, PENDING_BYTES: self.pending, IMMUTABLE_MEMTABLES: self.immutable}
         pile, name = piles[condition.property], condition.column_family
         pile[name] = min(pile[name], condition.below - 1)

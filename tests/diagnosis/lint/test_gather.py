@@ -57,7 +57,7 @@ def test_the_options_file_and_the_memory_of_this_host(tmp_path: Path) -> None:
 def test_a_disk_that_hangs_costs_one_thread_and_the_rest_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """asyncio's few threads are for all databases."""
+    """Asyncio's few threads are for all databases."""
     answers, asked = threading.Event(), []
     monkeypatch.setattr(gather_module, "_PATIENCE_S", 0.05)
     monkeypatch.setattr(gather_module, "newest", lambda *path: (asked.append(path), answers.wait()))
