@@ -247,6 +247,28 @@ def test_a_column_family_that_is_created_again(start: Start, connect: Connect, d
     assert host.ask("get_option", directory / "db", "first", "write_buffer_size") == "67108864"
 
 
+@pytest.mark.parametrize("gone", [True, False], ids=["first", "second"])
+def test_a_drop_of_several_that_fails_half_way(start: Start, connect: Connect, directory: Path, gone: bool) -> None:
+    """RocksDB stops at one that was dropped before, and does not say which are gone: those get no change any more."""
+    host = start("lifecycle")
+    host.ask("open", directory / "db", "one", "other", "write_buffer_size=33554432")
+    client = connect(host)
+    db = client.only_database()["id"]
+    epoch = client.acquire(db)
+    undo = [back(family("one", write_buffer_size="33554432"))]
+    client.change(db, epoch, [family("one", write_buffer_size="4194304")], undo).ok()
+    host.ask("drop_cf", directory / "db", "other")
+    answer = host.try_ask("drop_cfs", directory / "db", *(("one", "other") if gone else ("other", "one")))
+    assert "already dropped" in answer
+    assert ("one" in client.only_database()["column_families"]) == (not gone)
+    client.delete_lease(db, holder="tester", epoch=epoch).ok(202)
+    restore = eventually(lambda: (done := client.snapshot(db)["restore"])["state"] == "done" and done, what="it ends")
+    assert restore["errors"] == []
+    assert host.ask("get_option", directory / "db", "one", "write_buffer_size") == (
+        "4194304" if gone else "33554432"
+    ), "one that is dropped is left alone"
+
+
 def test_thread_pools_outlive_a_database(start: Start, connect: Connect, directory: Path) -> None:
     """The next open must not take for its original what a lease on the last one has set."""
     host = start("lifecycle")

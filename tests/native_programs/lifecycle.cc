@@ -13,6 +13,7 @@
 //   create_cfs PATH CF CF ...            CreateColumnFamilies
 //   import_cf PATH CF NEW                exports CF and imports it as NEW: CreateColumnFamilyWithImport
 //   drop_cf PATH CF                      DropColumnFamily; the handle stays
+//   drop_cfs PATH CF CF ...              DropColumnFamilies; the handles stay
 //   delete_handle PATH CF                deletes the handle; the column family stays unless it was dropped
 //   put PATH N [CF] [BYTES]              N keys of BYTES (100) each, random order
 //   flush PATH [CF]                      and waits for it
@@ -194,6 +195,14 @@ std::string CreateMany(const Words& words) {
   const auto status = database.db->CreateColumnFamilies({}, Words(words.begin() + 2, words.end()), &handles);
   for (auto* handle : handles) database.handles[handle->GetName()] = handle;
   Check(status);
+  return "";
+}
+
+std::string DropMany(const Words& words) {
+  Database& database = Find(Need(words, 1));
+  std::vector<rocksdb::ColumnFamilyHandle*> handles;
+  for (size_t i = 2; i < words.size(); ++i) handles.push_back(database.Handle(words[i]));
+  Check(database.db->DropColumnFamilies(handles));
   return "";
 }
 
@@ -400,6 +409,7 @@ std::string Run(const Words& words) {
       {"close", Close},
       {"try_close", TryClose},
       {"create_cfs", CreateMany},
+      {"drop_cfs", DropMany},
       {"import_cf", Import},
       {"put", Put},
       {"get_option", GetOption},

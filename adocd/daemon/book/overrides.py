@@ -72,6 +72,9 @@ def unreachable(option: OptionName, current: Values, capabilities: Capabilities)
     if option not in current:
         why = "the database was opened without one" if option == RATE_LIMITER else "the agent does not report it"
         return f"{option} cannot be pinned: {why}"
+    if option.scope == "thread_pool" and current[option] == "0":
+        # RocksDB's bottom pool, by default. With 0 again, a compaction that waits in it would never run.
+        return f"{option} cannot be pinned: this pool has no threads, and no restore could take them away again"
     return None
 
 

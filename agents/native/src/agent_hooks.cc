@@ -21,6 +21,11 @@ void With(const void* db, Action action) noexcept {
   }
 }
 
+// Whether RocksDB has no column family with this number any more.
+bool IsGone(const void* db, uint32_t id) {
+  return real::FamilyHandle() && !real::FamilyHandle()(const_cast<void*>(db), id);
+}
+
 }  // namespace
 
 std::unique_ptr<OpenInProgress> PrepareOpen(const rocksdb::DBOptions& host_options) noexcept {
@@ -90,31 +95,49 @@ void Created(const void* db, const std::vector<rocksdb::ColumnFamilyHandle*>& ha
   for (auto* handle : handles) Created(db, handle);
 }
 
-void Dropped(const void* db, rocksdb::ColumnFamilyHandle* handle) noexcept {
-  With(db, [handle](Agent&, const OpenDatabase& database) { database.session->ColumnFamilyDropped(handle->GetID()); });
-}
-
-void OptionsChanging(const void* db) noexcept {
-  With(db, [](Agent&, const OpenDatabase& database) { ++database.session->option_calls_in_flight; });
-}
-
-void OptionsChanged(const void* db, rocksdb::ColumnFamilyHandle* handle, const real::TextMap& options,
-                    bool ok) noexcept {
+Drop::Drop(const void* db, const real::Handles& handles) noexcept : db_(db), handles_(handles) {
   With(db, [&](Agent&, const OpenDatabase& database) {
-    database.session->column_families->OptionsChanged(handle ? handle->GetID() : 0);
-    --database.session->option_calls_in_flight;
-    // TransactionDB::Open opens each column family with automatic compaction off, and before it returns switches it on
-    // where the host wants it: at the end of DBImpl::Open the agent has seen the wrong value.
-    const auto found = options.find("disable_auto_compactions");
-    if (!ok || !handle || found == options.end()) return;
-    database.session->control.SetByHost({Scope::kColumnFamily, handle->GetName(), found->first}, found->second);
+    for (auto* handle : handles_) {
+      if (handle) database.session->column_families->Dropping(handle->GetID());
+    }
   });
 }
 
-void DatabaseOptionsChanged(const void* db) noexcept {
-  With(db, [](Agent&, const OpenDatabase& database) {
-    ++database.session->database_options_version;
-    --database.session->option_calls_in_flight;
+Drop::~Drop() {
+  for (auto* handle : handles_) {
+    if (!handle) continue;
+    With(db_, [&](Agent&, const OpenDatabase& database) {
+      const uint32_t id = handle->GetID();
+      if (succeeded_ || IsGone(db_, id)) return database.session->ColumnFamilyDropped(id);
+      database.session->column_families->NotDropped(id);
+    });
+  }
+}
+
+OptionCall::OptionCall(const void* db, rocksdb::ColumnFamilyHandle* handle) noexcept : handle_(handle) {
+  With(db, [this](Agent&, const OpenDatabase& database) {
+    session_ = database.session;
+    ++session_->option_calls_in_flight;
+  });
+}
+
+OptionCall::~OptionCall() {
+  if (!session_) return;
+  if (handle_) {
+    session_->column_families->OptionsChanged(handle_->GetID());
+  } else {
+    ++session_->database_options_version;
+  }
+  --session_->option_calls_in_flight;
+}
+
+void FamilyOptionsSet(const void* db, rocksdb::ColumnFamilyHandle* handle, const real::TextMap& options) noexcept {
+  With(db, [&](Agent&, const OpenDatabase& database) {
+    // TransactionDB::Open opens each column family with automatic compaction off, and before it returns switches it on
+    // where the host wants it: at the end of DBImpl::Open the agent has seen the wrong value.
+    const auto found = options.find("disable_auto_compactions");
+    if (!handle || found == options.end()) return;
+    database.session->control.SetByHost({Scope::kColumnFamily, handle->GetName(), found->first}, found->second);
   });
 }
 

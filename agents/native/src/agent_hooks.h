@@ -30,12 +30,37 @@ void Pausing(const void* db) noexcept;
 void Resuming(const void* db) noexcept;
 void Created(const void* db, rocksdb::ColumnFamilyHandle* handle) noexcept;
 void Created(const void* db, const std::vector<rocksdb::ColumnFamilyHandle*>& handles) noexcept;
-void Dropped(const void* db, rocksdb::ColumnFamilyHandle* handle) noexcept;
-void OptionsChanging(const void* db) noexcept;
-// Each ends what OptionsChanging began.
-void OptionsChanged(const void* db, rocksdb::ColumnFamilyHandle* handle, const real::TextMap& options,
-                    bool ok) noexcept;
-void DatabaseOptionsChanged(const void* db) noexcept;
+// The host drops column families, until the scope ends: no change of theirs begins meanwhile. RocksDB says nothing of
+// which are gone when it fails, or throws; so then each is looked for.
+class Drop {
+ public:
+  Drop(const void* db, const real::Handles& handles) noexcept;
+  ~Drop();
+  Drop(const Drop&) = delete;
+  Drop& operator=(const Drop&) = delete;
+  void Succeeded() { succeeded_ = true; }
+
+ private:
+  const void* const db_;
+  const real::Handles& handles_;
+  bool succeeded_ = false;
+};
+
+// Somebody changes options, until the scope ends, also where RocksDB throws: what is read meanwhile is not kept.
+class OptionCall {
+ public:
+  // Without a handle, of the database itself.
+  explicit OptionCall(const void* db, rocksdb::ColumnFamilyHandle* handle = nullptr) noexcept;
+  ~OptionCall();
+  OptionCall(const OptionCall&) = delete;
+  OptionCall& operator=(const OptionCall&) = delete;
+
+ private:
+  std::shared_ptr<Session> session_;
+  rocksdb::ColumnFamilyHandle* const handle_;
+};
+
+void FamilyOptionsSet(const void* db, rocksdb::ColumnFamilyHandle* handle, const real::TextMap& options) noexcept;
 
 }  // namespace hooks
 }  // namespace adocd

@@ -136,9 +136,10 @@ void Api::ArmLeaseTimer(const OpenDatabase& database, double delay_s) {
   scheduler_->SetTimer(database.session->session_id, delay_s, [this, weak, applier] {
     const auto session = weak.lock();
     if (!session || session->closed()) return;
-    const double now_s = MonotonicSeconds();
-    const auto status = session->control.Status(now_s);
-    if (status.lease) return ArmLeaseTimer({session, applier}, status.lease->expires_at_s - now_s);
+    // The host may be out of memory: what this needs before the restore begins is there already.
+    if (const auto left_s = session->control.LeaseLeftSeconds(MonotonicSeconds())) {
+      return ArmLeaseTimer({session, applier}, *left_s);
+    }
     ExpireLease({session, applier});
   });
 }

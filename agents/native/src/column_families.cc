@@ -19,12 +19,28 @@ void ColumnFamilies::Add(const std::string& name, uint32_t id, rocksdb::ColumnFa
   if (!known) families_.push_back(std::move(family));
 }
 
+void ColumnFamilies::Dropping(uint32_t id) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (auto& family : families_) {
+    if (family->id == id && family->listed) family->dropping = true;
+  }
+}
+
+void ColumnFamilies::NotDropped(uint32_t id) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (auto& family : families_) {
+    if (family->id == id) family->dropping = false;
+  }
+  decided_.notify_all();
+}
+
 std::string ColumnFamilies::Dropped(uint32_t id) {
   const std::lock_guard<std::mutex> lock(mutex_);
   for (auto& family : families_) {
     if (family->id == id && family->listed) {
       // Keep it until its handle is deleted: the deletion may have to wait for a use in progress.
-      family->listed = false;
+      family->listed = family->dropping = false;
+      decided_.notify_all();
       return family->name;
     }
   }
@@ -38,7 +54,8 @@ void ColumnFamilies::HandleDeleted(rocksdb::ColumnFamilyHandle* handle) {
   if (found == families_.end()) return;
   const std::shared_ptr<ColumnFamily> family = *found;
   families_.erase(found);
-  family->listed = false;
+  family->listed = family->dropping = false;
+  decided_.notify_all();
   released_.wait(lock, [&] { return family->uses == 0; });
   family->handle = nullptr;
 }
@@ -59,6 +76,19 @@ void ColumnFamilies::Active(const std::string& name) {
 
 ColumnFamilyUse ColumnFamilies::Use(const std::string& name) {
   const std::lock_guard<std::mutex> lock(mutex_);
+  return UseLocked(name);
+}
+
+ColumnFamilyUse ColumnFamilies::UseToChange(const std::string& name) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  decided_.wait(lock, [&] {
+    return std::none_of(families_.begin(), families_.end(),
+                        [&](const auto& family) { return family->dropping && family->name == name; });
+  });
+  return UseLocked(name);
+}
+
+ColumnFamilyUse ColumnFamilies::UseLocked(const std::string& name) {
   for (auto& family : families_) {
     if (family->listed && family->name == name) {
       ++family->uses;

@@ -35,8 +35,9 @@ struct ColumnFamily {
  private:
   friend class ColumnFamilies;
   friend class ColumnFamilyUse;
-  int uses = 0;          // guarded by ColumnFamilies::mutex_
-  bool listed = true;    // false after it is dropped or its handle is deleted
+  int uses = 0;           // guarded by ColumnFamilies::mutex_
+  bool listed = true;     // false after it is dropped or its handle is deleted
+  bool dropping = false;  // the host has called a drop of it, and RocksDB has not returned
 };
 
 class ColumnFamilies;
@@ -66,6 +67,9 @@ class ColumnFamilies {
  public:
   // Ignores a known handle: RocksDB's functions that create column families may call each other.
   void Add(const std::string& name, uint32_t id, rocksdb::ColumnFamilyHandle* handle);
+  // The host begins a drop, which ends with Dropped or NotDropped.
+  void Dropping(uint32_t id);
+  void NotDropped(uint32_t id);
   // Returns the name of the column family that is no longer listed; empty if there is none.
   std::string Dropped(uint32_t id);
   void HandleDeleted(rocksdb::ColumnFamilyHandle* handle);
@@ -73,6 +77,10 @@ class ColumnFamilies {
   void Active(const std::string& name);
 
   ColumnFamilyUse Use(const std::string& name);
+  // The same, for a change: waits until no drop of it is in progress. SetOptions of a column family that is dropped
+  // fails, but RocksDB counts its memtables from then on (InstallSuperVersionAndScheduleWork), so that its limit of the
+  // WAL's size is wrong until the database is opened again.
+  ColumnFamilyUse UseToChange(const std::string& name);
   std::vector<ColumnFamilyUse> UseAll();
   std::vector<std::string> Names() const;
   bool Has(const std::string& name) const;
@@ -80,9 +88,10 @@ class ColumnFamilies {
  private:
   friend class ColumnFamilyUse;
   void Release(ColumnFamily& family);
+  ColumnFamilyUse UseLocked(const std::string& name);
 
   mutable std::mutex mutex_;
-  std::condition_variable released_;
+  std::condition_variable released_, decided_;
   std::vector<std::shared_ptr<ColumnFamily>> families_;
 };
 

@@ -212,6 +212,13 @@ void Control::RestoreStepDone(const Pending& pending, const StepResult& result) 
   EmitLocked("restore_end", [&] { return errors ? std::to_string(errors) + " steps failed" : ""; });
 }
 
+std::optional<double> Control::LeaseLeftSeconds(double now_s) const noexcept {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto& lease = lease_.current();
+  if (!lease || lease->expires_at_s <= now_s) return std::nullopt;
+  return lease->expires_at_s - now_s;
+}
+
 ControlStatus Control::Status(double now_s) const {
   const std::lock_guard<std::mutex> lock(mutex_);
   ControlStatus status;

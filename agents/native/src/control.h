@@ -54,6 +54,8 @@ class Control {
   // Returns a problem, or nothing. Sets `begin_restore` if a restore plan must be executed now.
   std::optional<Problem> Release(const std::optional<std::string>& holder, std::optional<int64_t> epoch,
                                  bool restore, bool force, bool* begin_restore);
+  // How long the lease still holds; nothing if nobody has one that does. Needs no memory, as ExpireIfDue.
+  std::optional<double> LeaseLeftSeconds(double now_s) const noexcept;
   // Returns whether a restore plan must be executed now.
   bool ExpireIfDue(double now_s);
 

@@ -92,7 +92,7 @@ StepResult Execute(Session& session, const Change& change, bool repeat) {
   const auto run = [&](const ReadValues& read, const Apply& apply) { return Run(session, change, repeat, read, apply); };
   switch (change.scope) {
     case Scope::kColumnFamily: {
-      const auto family = session.column_families->Use(change.column_family);
+      const auto family = session.column_families->UseToChange(change.column_family);
       if (!family) return Gone("Column family '" + change.column_family + "' is gone.");
       return run([&] { return ShownOptions(rocksdb::ColumnFamilyOptions(db->GetOptions(family->handle))); },
                  [&] { return db->SetOptions(family->handle, Unordered(change.options)); });

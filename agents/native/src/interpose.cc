@@ -113,33 +113,30 @@ Status InterposedCreateFamilies(void* self, const real::Families& families, real
 }
 
 Status InterposedDrop(void* self, ColumnFamilyHandle* handle) {
+  const real::Handles handles{handle};
+  hooks::Drop drop(self, handles);
   Status status = real::Drop()(self, handle);
-  if (status.ok()) hooks::Dropped(self, handle);
+  if (status.ok()) drop.Succeeded();
   return status;
 }
 
 Status InterposedDropMany(void* self, const real::Handles& handles) {
-  Status status = real::DropMany()(self, handles);
-  // RocksDB stops at the first failure; the column families before it are dropped, and a handle does not tell which.
-  // Taking one for dropped by mistake only means that the agent stops observing it.
-  for (auto* handle : handles) {
-    if (status.ok()) hooks::Dropped(self, handle);
-  }
+  hooks::Drop drop(self, handles);
+  Status status = real::DropMany()(self, handles);  // stops at the first failure
+  if (status.ok()) drop.Succeeded();
   return status;
 }
 
 Status InterposedSetOptions(void* self, ColumnFamilyHandle* handle, const real::TextMap& options) {
-  hooks::OptionsChanging(self);
+  const hooks::OptionCall call(self, handle);  // options may have changed despite an error
   Status status = real::SetOptions()(self, handle, options);
-  hooks::OptionsChanged(self, handle, options, status.ok());  // options may have changed despite an error
+  if (status.ok()) hooks::FamilyOptionsSet(self, handle, options);
   return status;
 }
 
 Status InterposedSetDbOptions(void* self, const real::TextMap& options) {
-  hooks::OptionsChanging(self);
-  Status status = real::SetDbOptions()(self, options);
-  hooks::DatabaseOptionsChanged(self);
-  return status;
+  const hooks::OptionCall call(self);
+  return real::SetDbOptions()(self, options);
 }
 
 // Flushes and compactions request bytes here: its entry in the limiters' virtual tables is a relocation by name. They

@@ -1,6 +1,8 @@
 // Lease, restore plan, originals, stall condition, query, request bodies, option values, column family statistics,
 // histograms, latency, standard error and signals: values in, values out, time as an argument. Exit status 1 and a line
 // for each expectation that failed.
+#include <atomic>
+#include <chrono>
 #include <cmath>
 #include <csignal>
 #include <cstdio>
@@ -11,6 +13,7 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
+#include <thread>
 #include <unistd.h>
 
 #include <rocksdb/statistics.h>
@@ -203,12 +206,15 @@ void TestRestoreWithoutMemory() {
   EXPECT(CodeOf(control.AcceptChange(holder, 1, {FamilyChange("write_buffer_size", "32")}, plan, 1)) == "");
   const uint64_t before = events.last_sequence();
   bool begun = false;
+  std::optional<double> left_s;
   g_no_memory = true;
   try {
-    begun = control.ExpireIfDue(6);
+    left_s = control.LeaseLeftSeconds(4);
+    if (!control.LeaseLeftSeconds(6)) begun = control.ExpireIfDue(6);
   } catch (const std::bad_alloc&) {
   }
   g_no_memory = false;
+  EXPECT(left_s == 1.0);
   EXPECT(begun && control.Status(6).restore.state == std::string("running"));
   EXPECT(events.last_sequence() == before);
   Event next;
@@ -391,6 +397,35 @@ void TestColumnFamilies() {
   EXPECT(families.Names().size() == 1);
   families.HandleDeleted(handle);
   EXPECT(families.UseAll().empty());
+}
+
+// A change waits until it is known whether the column family is dropped; a look does not.
+void TestChangeWaitsForADrop() {
+  for (const bool is_dropped : {true, false}) {
+    int host = 0;
+    ColumnFamilies families;
+    families.Add("one", 1, reinterpret_cast<rocksdb::ColumnFamilyHandle*>(&host));
+    families.Dropping(1);
+    EXPECT(families.Use("one") && families.Has("one") && families.UseAll().size() == 1);
+    EXPECT(!families.UseToChange("two"));
+    std::atomic<bool> asked{false}, is_decided{false}, was_early{false}, may_change{false};
+    std::thread changer([&] {
+      asked = true;
+      const auto use = families.UseToChange("one");
+      was_early = !is_decided;
+      may_change = static_cast<bool>(use);
+    });
+    while (!asked) std::this_thread::yield();
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // so that one that does not wait is early
+    is_decided = true;
+    if (is_dropped) {
+      EXPECT(families.Dropped(1) == "one");
+    } else {
+      families.NotDropped(1);
+    }
+    changer.join();
+    EXPECT(!was_early && may_change == !is_dropped);
+  }
 }
 
 void TestQuery() {
@@ -649,6 +684,7 @@ int main() {
   TestAwait();
   TestGate();
   TestColumnFamilies();
+  TestChangeWaitsForADrop();
   TestQuery();
   TestBodies();
   TestOptionValues();

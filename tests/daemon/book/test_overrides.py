@@ -63,6 +63,11 @@ def test_what_an_agent_cannot_change_is_out_of_reach() -> None:
     assert unreachable(jobs, VALUES, CAPABILITIES) is None
     assert unreachable(jobs, VALUES, POOLS_ONLY) == "this agent cannot change max_background_jobs"
     assert unreachable(of_pool("huge"), VALUES, CAPABILITIES) == "this agent cannot change thread_pool_huge"
+    bottom = of_pool("bottom")
+    assert unreachable(bottom, {**VALUES, bottom: "1"}, CAPABILITIES) is None
+    assert unreachable(bottom, {**VALUES, bottom: "0"}, CAPABILITIES) == (
+        "thread_pool_bottom cannot be pinned: this pool has no threads, and no restore could take them away again"
+    )
     without = {option: value for option, value in VALUES.items() if option not in (RATE_LIMITER, jobs)}
     assert unreachable(RATE_LIMITER, without, CAPABILITIES) == (
         "rate_limiter_bytes_per_s cannot be pinned: the database was opened without one"
