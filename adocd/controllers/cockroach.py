@@ -58,7 +58,7 @@ from pydantic import Field
 
 from adocd.controllers.admitted import ROOM_FILES, UNLIMITED_BYTES_PER_S, DelayLimits, HeldRate, released
 from adocd.controllers.base import Controller, Needs, Parameters
-from adocd.controllers.settings import not_there_yet
+from adocd.controllers.settings import Wishes
 from adocd.model.decision import Decision, Setting
 from adocd.model.knob import MIB, Knob
 from adocd.model.sample import ColumnFamilySample, Sample
@@ -130,6 +130,7 @@ class Cockroach(Controller):
     def __init__(self, parameters: CockroachParameters) -> None:
         self._parameters = parameters
         self._limits = DelayLimits(_FREE_FILES, parameters.l0_files_max - ROOM_FILES, l0_trigger_most=_TRIGGER_FILES)
+        self._wishes = Wishes()
         self._rate = HeldRate()
         self._interval = _Interval()
         #: When the last window ended, of those that this law was given.
@@ -157,7 +158,7 @@ class Cockroach(Controller):
             self._adjust(sample, ended)
         if self._wanted is None:
             return None
-        settings = (*self._rate.settings(sample, self._wanted), *not_there_yet(self._held(sample), sample))
+        settings = (*self._rate.settings(sample, self._wanted), *self._wishes.not_there_yet(self._held(sample), sample))
         if not settings:
             return None
         drained = f"{(self._out or 0.0) / MIB:.1f} MiB/s leave it"

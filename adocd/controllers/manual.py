@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 from pydantic import Field, create_model, model_validator
 
 from adocd.controllers.base import Controller, Parameters
-from adocd.controllers.settings import not_there_yet
+from adocd.controllers.settings import Wishes
 from adocd.model.decision import Decision, Setting
 from adocd.model.knob import KNOBS, Knob, contend
 from adocd.model.options import OPTIONS, RATE_LIMIT_FLOOR_BYTES_PER_S
@@ -66,12 +66,13 @@ class Manual(Controller):
     parameters_model: ClassVar[type[Parameters]] = ManualParameters
 
     def __init__(self, parameters: _Held) -> None:
+        self._wishes = Wishes()
         self._held = parameters.held()
         self.knobs = frozenset(self._held)
 
     def step(self, sample: Sample) -> Decision | None:
         """Set the knobs whose value differs from the given one."""
-        settings = not_there_yet(self._wanted(sample), sample)
+        settings = self._wishes.not_there_yet(self._wanted(sample), sample)
         if not settings:
             return None
         return Decision(

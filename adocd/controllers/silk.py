@@ -49,7 +49,7 @@ from pydantic import Field, model_validator
 from adocd.controllers.base import Controller, Needs, Parameters
 from adocd.controllers.levels import debt_bytes
 from adocd.controllers.reads import BYTES_TICKERS, read_bytes_per_s
-from adocd.controllers.settings import not_there_yet
+from adocd.controllers.settings import Wishes
 from adocd.model.decision import Decision, Setting
 from adocd.model.knob import MIB, Knob
 from adocd.model.options import NO_LEVEL_IS_FULL_BYTES
@@ -117,6 +117,7 @@ class Silk(Controller):
         self.knobs = frozenset(limited | _HELD if parameters.hold else limited)
         if not parameters.hold:
             self.needs = Needs(tickers=BYTES_TICKERS[:1])
+        self._wishes = Wishes()
         self._is_held = False
         self._since_s: float | None = None
 
@@ -129,7 +130,7 @@ class Silk(Controller):
         settings = list(self._limiter(sample, clients)) if p.bandwidth and clients is not None else []
         if p.hold:
             self._hold_or_release(sample, clients)
-            settings += not_there_yet(self._held(sample), sample)
+            settings += self._wishes.not_there_yet(self._held(sample), sample)
         if not settings:
             return None
         signal = "what clients use is not reported"

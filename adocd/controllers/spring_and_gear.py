@@ -36,7 +36,7 @@ from pydantic import Field
 
 from adocd.controllers.admitted import HeldRate
 from adocd.controllers.base import Controller, Needs, Parameters
-from adocd.controllers.settings import not_there_yet
+from adocd.controllers.settings import Wishes
 from adocd.model.decision import Decision, Setting
 from adocd.model.knob import MIB, Knob
 from adocd.model.sample import Sample
@@ -62,6 +62,7 @@ class SpringAndGear(Controller):
 
     def __init__(self, parameters: SpringAndGearParameters) -> None:
         self._parameters = parameters
+        self._wishes = Wishes()
         self._rate = HeldRate()
         #: By column family, because one that was created or dropped says nothing about compaction progress; and when.
         self._level0_bytes: dict[str, int] = {}
@@ -73,7 +74,7 @@ class SpringAndGear(Controller):
     def step(self, sample: Sample) -> Decision | None:
         """Measure the rate at which level 0 drains, and hold the delayed write rate at it."""
         self._measure(sample)
-        settings = not_there_yet(self._triggers(sample), sample)
+        settings = self._wishes.not_there_yet(self._triggers(sample), sample)
         drain = "not measured yet"
         if self._drain is not None:
             drain = f"{self._drain / MIB:.1f} MiB/s"

@@ -33,7 +33,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from adocd.controllers.base import Controller, Parameters
-from adocd.controllers.settings import not_there_yet
+from adocd.controllers.settings import Wishes
 from adocd.model.decision import Decision, Setting
 from adocd.model.knob import MIB, Knob
 from adocd.model.options import LEVEL_COMPACTION, OUT_OF_THE_WAY, UNIVERSAL_COMPACTION
@@ -72,13 +72,14 @@ class Stability(Controller):
     parameters_model: ClassVar[type[Parameters]] = StabilityParameters
 
     def __init__(self, parameters: StabilityParameters) -> None:
+        self._wishes = Wishes()
         self._parameters = parameters
 
     def step(self, sample: Sample) -> Decision | None:
         """Set the options that differ from the table's values."""
         governed = [cf for cf in sample.column_families if self._is_governed(cf, sample)]
         self.declined = None if governed else self._why_nothing_is_governed()
-        settings = not_there_yet(self._wanted(governed, sample), sample) if governed else ()
+        settings = self._wishes.not_there_yet(self._wanted(governed, sample), sample) if governed else ()
         if not settings:
             return None
         return Decision(

@@ -57,7 +57,7 @@ from pydantic import Field, model_validator
 from adocd.controllers.admitted import ROOM_FILES, UNLIMITED_BYTES_PER_S, DelayLimits, HeldRate, released
 from adocd.controllers.base import Controller, Needs, Parameters
 from adocd.controllers.flow_control import LIMIT_MOST_BYTES_PER_S, FlowControl, Thresholds
-from adocd.controllers.settings import not_there_yet
+from adocd.controllers.settings import Wishes
 from adocd.model.decision import Decision, Setting
 from adocd.model.knob import MIB, Knob
 from adocd.model.sample import Sample
@@ -99,6 +99,7 @@ class Tikv(Controller):
 
     def __init__(self, parameters: TikvParameters) -> None:
         p = parameters
+        self._wishes = Wishes()
         self._flow_control = FlowControl(
             Thresholds(p.memtables_max, p.l0_files_max, p.soft_pending_bytes, p.hard_pending_bytes)
         )
@@ -113,7 +114,10 @@ class Tikv(Controller):
     def step(self, sample: Sample) -> Decision | None:
         """Take in the window's events, and put the limit, or the next one, on RocksDB."""
         self._take_in(sample)
-        settings = (*self._rate.settings(sample, self._wanted(sample)), *not_there_yet(self._held(sample), sample))
+        settings = (
+            *self._rate.settings(sample, self._wanted(sample)),
+            *self._wishes.not_there_yet(self._held(sample), sample),
+        )
         return Decision(settings, *self._words(sample)) if settings else None
 
     def _take_in(self, sample: Sample) -> None:

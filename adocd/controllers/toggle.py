@@ -51,7 +51,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from adocd.controllers.base import Controller, Needs, Parameters
-from adocd.controllers.settings import not_there_yet
+from adocd.controllers.settings import Wishes
 from adocd.model.decision import Decision, Setting
 from adocd.model.knob import KNOBS, MIB, Knob
 from adocd.model.options import OUT_OF_THE_WAY
@@ -118,6 +118,7 @@ class Toggle(Controller):
 
     def __init__(self, parameters: ToggleParameters) -> None:
         self._parameters = parameters
+        self._wishes = Wishes()
         self._is_off = False
         self._since_s: float | None = None
         self._window = _Window()
@@ -137,7 +138,7 @@ class Toggle(Controller):
         if self._parameters.residual:
             wanted = Setting(Knob.RATE_LIMIT, self._parameters.cap_bytes_per_s)
             reason = "flushes go first at the limiter, and compactions get the rest"
-            return _decision(not_there_yet([wanted], sample), "the cap", "toggle.residual", reason)
+            return _decision(self._wishes.not_there_yet([wanted], sample), "the cap", "toggle.residual", reason)
         if not sample.follows(self._seen_s):
             self._window = _Window()  # a mean must not span a pause
         self._seen_s = sample.monotonic_s
@@ -160,7 +161,7 @@ class Toggle(Controller):
         return self._decided(sample, signal, rule, reason)
 
     def _decided(self, sample: Sample, signal: str, rule: str, reason: str) -> Decision | None:
-        return _decision(not_there_yet(self._wanted(sample), sample), signal, rule, reason)
+        return _decision(self._wishes.not_there_yet(self._wanted(sample), sample), signal, rule, reason)
 
     def _switch(self, sample: Sample, flush_pct: int, total_pct: int, began_s: float) -> tuple[str, str]:
         """Choose the state by the window that began at that time; return the rule and its reason."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Self
 
 from adocd.model.sample import ColumnFamilySample, Sample
@@ -26,13 +27,23 @@ class LevelTargets:
     targets: tuple[int, ...]
 
     @classmethod
-    def of(cls, sizes: Sequence[int], base_bytes: int, multiplier: float, *, is_dynamic: bool = False) -> Self:
+    def of(
+        cls,
+        sizes: Sequence[int],
+        base_bytes: int,
+        multiplier: float,
+        *,
+        additional: Sequence[int] = (),
+        is_dynamic: bool = False,
+    ) -> Self:
         """Work out base and targets (CalculateBaseBytes).
 
         Args:
             sizes: of each level, in bytes.
             base_bytes: max_bytes_for_level_base.
             multiplier: max_bytes_for_level_multiplier.
+            additional: max_bytes_for_level_multiplier_additional, by the number of the level above; 1 where there is none,
+                and with dynamic levels.
             is_dynamic: level_compaction_dynamic_level_bytes.
 
         """
@@ -40,6 +51,8 @@ class LevelTargets:
         found = [base_bytes]
         for level in range(_FIRST, len(sizes)):
             size = size * multiplier if level > base else size
+            if base < level <= len(additional) and not is_dynamic:
+                size *= additional[level - 1]
             found.append(max(base_bytes, int(size)) if is_dynamic else int(size))
         return cls(tuple(sizes), base, tuple(found))
 
@@ -67,19 +80,27 @@ def levels_of(cf: ColumnFamilySample, sample: Sample, base_bytes: int, more_byte
         return None
     options = sample.options.column_families.get(cf.name, {})
     multiplier = float(options.get("max_bytes_for_level_multiplier", "10"))
+    additional = _numbers(options.get("max_bytes_for_level_multiplier_additional", ""))
     is_dynamic = options.get("level_compaction_dynamic_level_bytes") == "true"
-    found = LevelTargets.of(cf.level_bytes, base_bytes, multiplier, is_dynamic=is_dynamic)
+    of = partial(LevelTargets.of, additional=additional, is_dynamic=is_dynamic)
+    found = of(cf.level_bytes, base_bytes, multiplier)
     if not more_bytes:
         return found
     sizes = list(cf.level_bytes)
     sizes[found.base] += more_bytes
-    return LevelTargets.of(sizes, base_bytes, multiplier, is_dynamic=is_dynamic)
+    return of(sizes, base_bytes, multiplier)
 
 
 def base_level_bytes(cf: ColumnFamilySample, sample: Sample) -> int:
     """Return what the level holds into which level 0 is merged; 0 if it is unknown."""
     levels = levels_of(cf, sample, cf.options.max_bytes_for_level_base_bytes)
     return 0 if levels is None else levels.bytes_in(levels.base)
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    """Read a list of numbers as RocksDB writes it, 1:1:4; none where it is anything else."""
+    parts = text.split(":")
+    return tuple(map(int, parts)) if all(part.isascii() and part.isdecimal() for part in parts) else ()
 
 
 def _dynamic_base(sizes: Sequence[int], base_bytes: int, multiplier: float) -> tuple[int, float]:

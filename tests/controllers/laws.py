@@ -57,6 +57,8 @@ class Plant:
         self.originals: Values = flat(values)
         self.values = dict(self.originals)
         self._reported: dict[str, tuple[Values, OptionValues]] = {}
+        #: The names of options that the daemon holds back.
+        self.held: set[str] = set()
         self.now_s = 100.0
         self.l0_files = self.levels_below = 0
         self.immutable_memtables = self.memtables_bytes = 0
@@ -101,7 +103,8 @@ class Plant:
     def do(self, decision: Decision | None, sample: Sample) -> None:
         """Let the options become what was decided."""
         for setting in () if decision is None else decision.settings:
-            self.values |= options_of(setting, sample, self.originals)
+            wanted = options_of(setting, sample, self.originals)
+            self.values |= {option: value for option, value in wanted.items() if option.option not in self.held}
 
     def step(self, law: Controller, interval_s: float | None = None) -> Decision | None:
         """Ask the law about one window, and do what it decides."""

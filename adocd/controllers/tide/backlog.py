@@ -136,7 +136,9 @@ class Level0Bounds:
             space = min(space, allowed.space_bytes)
         names = frozenset(cf.name for cf in sharing)
         if is_merging and self._space is not None and self._space[1] == names:
-            space = max(space, self._space[0])
+            # A merge cannot have written more than it reads; what is gone beyond that somebody else has taken.
+            inputs = sum(cf.level_bytes[0] + base_level_bytes(cf, sample) for cf in sharing if cf.level_bytes)
+            space = max(space, min(self._space[0], space + inputs))
         self._space = space, names
         return space - sum(base_level_bytes(cf, sample) for cf in sharing)
 

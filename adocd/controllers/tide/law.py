@@ -123,7 +123,7 @@ from typing import ClassVar
 
 from adocd.controllers.admitted import FLOOR_BYTES_PER_S, HeldRate, owners_rate, released
 from adocd.controllers.base import Controller, Needs, Parameters
-from adocd.controllers.settings import not_there_yet
+from adocd.controllers.settings import Wishes
 from adocd.controllers.tide.backlog import NO_BOUND, Debt, DiskFacts, Level0Bounds, is_raised, opened_for
 from adocd.controllers.tide.family import is_governed, is_held, is_pinned, pending_share
 from adocd.controllers.tide.gate import Level0Flow, Level0Gate, ebbing
@@ -178,7 +178,7 @@ class Tide(Controller):
         self._judged, self._needless = JudgedFloods(), Needless()
         #: When the last window ended, of those that this law was given.
         self._seen_s: float | None = None
-        self._rate = HeldRate()
+        self._wishes, self._rate = Wishes(), HeldRate()
         self._limiter = Limiter(turns=parameters.limiter)
         if not parameters.limiter:
             withheld = {Knob.RATE_LIMIT}
@@ -219,7 +219,7 @@ class Tide(Controller):
         is_left, presses = self._is_left(sample), was in ADMITS and self._is_needed
         self._judged.observe(sample, is_flood=is_ours or is_left, presses=presses or is_left)
         self.declined = self._judged.rests if self._regime is Regime.CALM else None
-        settings = not_there_yet(self._wanted(sample), sample) + self._rates(sample)
+        settings = self._wishes.not_there_yet(self._wanted(sample), sample) + self._rates(sample)
         limit = self._limiter.rate(sample, self._learned, is_at_work=self._is_read and self.declined is None)
         if not settings and limit is None:
             return None
@@ -234,7 +234,8 @@ class Tide(Controller):
 
         What is still the law's goes as at an ebb: level 1 may hold more than can be due at once.
         """
-        self._rate, self._merges = HeldRate(), Merges(2 * self._parameters.pay_back_s)
+        self._wishes, self._rate = Wishes(), HeldRate()
+        self._merges = Merges(2 * self._parameters.pay_back_s)
         self._limiter = Limiter(turns=self._parameters.limiter)
         self._needless = Needless()
         self._learned.interrupted()
@@ -295,7 +296,9 @@ class Tide(Controller):
     def _is_needless(self, sample: Sample) -> bool:
         """Whether nothing has pressed for long, and level 0 waits for no merge; until something presses again."""
         is_long = self._regime in ADMITS and self._needless.is_long
-        if is_long and all(cf.l0_files < self._gate(cf, sample).trigger for cf in self._flooded(sample)):
+        # Under universal compaction level 0 may rest at the owner's trigger.
+        levelled = self._levelled(sample)
+        if is_long and all(cf.l0_files < self._gate(cf, sample).trigger for cf in levelled):
             self._needless.ends()
         return self._regime is not Regime.CALM and self._needless.has_ended
 
@@ -348,14 +351,19 @@ class Tide(Controller):
     def _flooded(self, sample: Sample) -> list[ColumnFamilySample]:
         return [cf for cf in sample.column_families if cf.name in self._bounds.of]
 
+    def _levelled(self, sample: Sample) -> list[ColumnFamilySample]:
+        """Return those in the flood that have levels, which the law gives a gate."""
+        styles = sample.options.compaction_style
+        return [cf for cf in self._flooded(sample) if styles(cf.name) == LEVEL_COMPACTION]
+
     # -- the bound of level 0
 
     def _bound(self, sample: Sample) -> None:
         """Follow the largest backlog that the device, the disk and the owner allow."""
         learned = self._learned
-        flooded, active = self._flooded(sample), self._pressed | self._written
+        active = self._pressed | self._written
         # The others' gates are the owner's, and they may have no level below level 0.
-        levelled = [cf for cf in flooded if sample.options.compaction_style(cf.name) == LEVEL_COMPACTION]
+        levelled = self._levelled(sample)
         sharing = [cf for cf in levelled if cf.name in active]
         room = self._bounds.room(sharing, sample, learned.free_bytes, is_merging=self._merges.go_on)
         disk = DiskFacts(self._device(sample), room, learned.kept, max(1, len(sharing)))
@@ -477,7 +485,7 @@ class Tide(Controller):
 
     def _admitted(self, sample: Sample) -> int | None:
         """Return the rate at which RocksDB delays writes, in bytes/s, set before it does; None for the owner's."""
-        flooded = [cf for cf in self._flooded(sample) if sample.options.compaction_style(cf.name) == LEVEL_COMPACTION]
+        flooded = self._levelled(sample)
         clients = self._learned.clients
         if clients is None or not flooded:
             return None

@@ -92,9 +92,14 @@ def test_a_gate_that_cannot_keep_below_the_soft_limit_stays() -> None:
 # -- the free space
 
 
-def merging(before: Mapping[str, Any], now: Mapping[str, Any]) -> Scene:
-    """A flood, a merge out of level 0 that has begun in it, and what is known of the space before the merge and now."""
+def merging(before: Mapping[str, Any], now: Mapping[str, Any], above: int = 0) -> Scene:
+    """A flood, a merge out of level 0 that has begun in it, and what is known of the space before the merge and now.
+
+    It reads what is in level 0, and what that is `above`, in bytes.
+    """
     scene = Scene()
+    if above:
+        scene.level0(24, above=above)
     scene.plant.members |= before
     scene.flooded()
     scene.plant.members["events"] = (Event(9, 100.0, "compaction_begin", "default", job=7, base_level=0),)
@@ -114,10 +119,20 @@ def test_what_a_merge_has_written_does_not_lower_the_bound_while_it_runs() -> No
 
 
 def test_space_that_is_still_taken_when_the_merge_has_ended_counts() -> None:
-    scene = merging(free(68), free(22))
+    scene = merging(free(68), free(44), above=24 * GIB)
     assert scene.step(30) == ("", {})
     scene.plant.members |= {"events": (), "running_compactions": 0}
-    assert scene.step(15)[1][Knob.LEVEL0_STOP] == 65
+    assert scene.step(15)[1][Knob.LEVEL0_STOP] == 68
+
+
+@pytest.mark.parametrize("told", [True, False], ids=["a long merge", "no agent tells of merges"])
+def test_what_a_merge_cannot_have_written_lowers_the_bound_while_it_runs(told: bool) -> None:
+    """A merge writes no more than it reads: 27 GiB here. Without events any compaction that runs may be a merge."""
+    scene = merging(free(68), free(20), above=24 * GIB)
+    scene.plant.members |= {"running_compactions": 1} | ({} if told else {"events": ()})
+    before = int(scene.plant.now("level0_stop_writes_trigger"))
+    scene.step(30)
+    assert int(scene.plant.now("level0_stop_writes_trigger")) < 0.7 * before
 
 
 def test_nor_does_it_when_clients_pause_while_it_runs() -> None:
@@ -137,7 +152,7 @@ def test_nor_does_it_when_clients_pause_while_it_runs() -> None:
 def test_nor_does_the_part_of_the_space_that_the_arbiter_allots() -> None:
     """It is of the same free space."""
     before, now = ({"allowance": replace(WHOLE, space_bytes=space_gib * GIB)} for space_gib in (68, 36))
-    assert merging({"surroundings": AROUND, **before}, now).step(30) == ("", {})
+    assert merging({"surroundings": AROUND, **before}, now, above=36 * GIB).step(30) == ("", {})
 
 
 def test_where_no_level_is_below_level_0_the_free_space_bounds_nothing() -> None:

@@ -124,7 +124,7 @@ def test_at_the_ebb_merges_are_wide() -> None:
     scene = flooded()
     scene.ebbs(60)
     rule, found = scene.step(31)
-    assert (rule, found[Knob.LEVEL0_TRIGGER]) == ("tide.ebb", 10)
+    assert (rule, found[Knob.LEVEL0_TRIGGER]) == ("tide.ebb", 12)
     assert width(scene) == 4
 
 

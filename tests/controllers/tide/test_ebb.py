@@ -42,6 +42,29 @@ def test_the_owners_trigger_waits_until_level_1_has_moved_down() -> None:
     assert scene.step()[1] == {Knob.LEVEL0_TRIGGER: 4}, "the two together are less than 4 GiB now"
 
 
+def test_what_was_held_back_at_the_ebb_is_wanted_no_more_when_the_flood_comes_back() -> None:
+    """The daemon holds the base level back while a memtable is flushed, and what was asked for last stands until then.
+
+    So the flood says that it wants what is in force; else the owner's base level came back in the middle of it.
+    """
+    scene = Scene()
+    scene.flooded()
+    scene.ebbs(5, above=8 * GIB)
+    scene.plant.held = {BASE, TRIGGER}
+    rule, found = scene.step(15)
+    assert rule == "tide.ebb"
+    assert found[Knob.LEVEL_BASE_SIZE] < int(scene.plant.now(BASE))
+    scene.writes(100)
+    scene.plant.immutable_memtables = 2
+    rule, found = scene.step()
+    assert rule == "tide.flood"
+    assert (found[Knob.LEVEL_BASE_SIZE], found[Knob.LEVEL0_TRIGGER]) == (
+        int(scene.plant.now(BASE)),
+        int(scene.plant.now(TRIGGER)),
+    )
+    assert Knob.LEVEL_BASE_SIZE not in scene.step()[1], "once is enough"
+
+
 def test_what_is_pending_and_does_not_become_less_keeps_no_trigger() -> None:
     scene = above_a_large_level_1()
     scene.plant.pending_bytes = 3 * GIB
@@ -114,3 +137,15 @@ def test_what_is_due_under_a_raised_base_level_says_nothing_of_what_will_be() ->
         scene.step()
         left -= 30 * MIB
         assert (scene.plant.now(BASE), scene.plant.now(TRIGGER)) == (str(256 * MIB), "8")
+
+
+def test_levels_that_their_owner_has_made_larger_are_not_due() -> None:
+    """90 GiB in level 3 are at rest where it may have four times what follows from the level above."""
+    scene = Scene()
+    scene.opened_with(of_family("default", "max_bytes_for_level_multiplier_additional"), "1:1:4:1:1:1:1")
+    scene.flooded()
+    scene.ebbs(0)
+    scene.plant.level_bytes = (0, 256 * MIB, 2 * GIB, 90 * GIB, 400 * GIB, 0, 0)
+    scene.writes(0)
+    scene.step(600)
+    assert scene.plant.values == scene.plant.originals

@@ -237,7 +237,7 @@ def test_a_merge_whose_end_no_event_told_is_over_some_time() -> None:
     scene.step(300)
     assert scene.plant.now("level0_file_num_compaction_trigger") == "100"
     scene.step(400)
-    assert scene.plant.now("level0_file_num_compaction_trigger") == "10"
+    assert scene.plant.now("level0_file_num_compaction_trigger") == "12"
 
 
 # -- budgets

@@ -325,6 +325,18 @@ def test_under_universal_compaction_with_a_single_level_it_does_the_same() -> No
     assert scene.plant.values == scene.plant.originals
 
 
+def test_level_0_that_rests_at_the_owners_trigger_under_universal_compaction_does_not_keep_the_flood() -> None:
+    """RocksDB compacts where there are more sorted runs than that; with a single level all of them are in level 0."""
+    scene = Scene()
+    scene.opened_with(of_family("default", "compaction_style"), "kCompactionStyleUniversal")
+    scene.plant.level_bytes = (4 * MEMTABLE,)
+    scene.flooded()
+    scene.plant.immutable_memtables, scene.plant.l0_files = 0, 4
+    scene.background(50, 60)
+    scene.step(1200)
+    assert scene.plant.values == scene.plant.originals
+
+
 def test_it_leaves_other_styles_alone() -> None:
     scene = Scene()
     scene.opened_with(of_family("default", "compaction_style"), "kCompactionStyleFIFO")
