@@ -202,6 +202,40 @@ def test_what_is_in_the_memtable_alone_survives_the_end_of_the_process(tmp_path:
     db.close()
 
 
+#: As WITHOUT_WAL, in a worker, which ends by os._exit: atexit is skipped, and what the worker has as locals is gone.
+WORKER = """
+import multiprocessing, sys
+import adocd_agent, rocksdict
+
+def work(path):
+    db = rocksdict.Rdict(path, rocksdict.Options(raw_mode=True))
+    write = rocksdict.WriteOptions()
+    write.disable_wal = True
+    db.set_write_options(write)
+    assert adocd_agent.attach(db).error is None
+    db[b"key"] = b"value"
+
+if __name__ == "__main__":
+    worker = multiprocessing.get_context(sys.argv[2]).Process(target=work, args=(sys.argv[1],))
+    worker.start()
+    worker.join()
+    sys.exit(worker.exitcode)
+"""
+
+
+@pytest.mark.parametrize("method", ["fork", "forkserver", "spawn"])
+def test_what_is_in_the_memtable_alone_survives_the_end_of_a_worker(tmp_path: Path, run_dir: Path, method: str) -> None:
+    script = tmp_path / "worker.py"
+    script.write_text(WORKER)
+    with Program([sys.executable, script, tmp_path / "db", method], environment(None, run_dir), expect="") as program:
+        assert program.finish() == 0
+        assert program.stderr() == ""
+    db = rocksdict.Rdict(str(tmp_path / "db"), rocksdict.Options(raw_mode=True))
+    assert db[b"key"] == b"value"
+    db.close()
+    assert list(run_dir.glob("agent-*")) == [], "and no socket is left"
+
+
 def test_a_lease_after_the_restore_at_detach_is_refused(scene: Scene) -> None:
     scene.ask("open")
     with scene.client() as client:

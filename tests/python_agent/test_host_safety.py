@@ -170,6 +170,50 @@ def test_detach_never_fails(tmp_path: Path) -> None:
     assert said == "done\n"
 
 
+def test_a_database_is_let_go_where_its_pools_cannot_be_given_back(tmp_path: Path) -> None:
+    """At the limit of descriptors the threads cannot be counted."""
+    said = run(
+        tmp_path,
+        """
+        from adocd_agent.thread_pools import ThreadPools
+        def fails(*_): raise OSError(24, "Too many open files")
+        db, options = opened()
+        attachment = adocd_agent.attach(db, options)
+        database, originals = attachment._session.database, attachment._session.originals
+        ThreadPools.give_back = fails
+        database.end({("thread_pool", "low", ""): "4"}, originals)
+        print(list(database._held))
+        """,
+    )
+    assert said == "[]\n"
+
+
+def test_a_detach_that_cannot_start_a_thread_can_be_repeated(tmp_path: Path) -> None:
+    """A destructor may run on a thread of ours."""
+    said = run(
+        tmp_path,
+        """
+        import threading
+        db, options = opened()
+        attachment = adocd_agent.attach(db, options)
+        start = threading.Thread.start
+        def fails(thread): raise RuntimeError("can't start new thread")
+        def detach():
+            threading.Thread.start = fails
+            attachment.detach()
+            threading.Thread.start = start
+        apart = threading.Thread(target=detach, name="adocd-sample")
+        apart.start()
+        apart.join()
+        print(attachment._session is not None)
+        attachment.detach()
+        db.close()
+        opened()[0].close()
+        """,
+    )
+    assert said == "True\n"
+
+
 def test_pools_that_the_host_has_just_shrunk_count_as_it_set_them(tmp_path: Path) -> None:
     """Idle threads end a moment later; an original taken before that would give the host more than it wanted."""
     said = run(

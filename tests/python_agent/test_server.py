@@ -54,6 +54,24 @@ def ask(connection: socket.socket) -> bytes:
     return connection.recv(4096)
 
 
+def test_a_shortage_of_memory_is_nothing_that_the_host_hears_of(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What leaves a thread goes to the host's threading.excepthook, and some hosts end there."""
+    heard: list[object] = []
+    monkeypatch.setattr(threading, "excepthook", heard.append)
+    path = serve()
+
+    def short(_stream: object) -> None:
+        raise MemoryError
+
+    with monkeypatch.context() as shortage:
+        shortage.setattr(http_server, "read_request", short)
+        with connect(path) as connection:
+            assert ask(connection) == b"", "the connection ends"
+    with connect(path) as connection:
+        assert ask(connection).startswith(b"HTTP/1.1 200"), "and the next one is served"
+    assert heard == []
+
+
 def test_one_too_many_takes_the_place_of_the_longest_idle(serve: Serve) -> None:
     path = serve()
     with contextlib.ExitStack() as stack:

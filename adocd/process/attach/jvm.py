@@ -164,10 +164,10 @@ def _wake(jvm: RunningJvm, path: Path) -> None:
     request = jvm.proc / "cwd" / f".attach_pid{jvm.pid}"
     try:
         try:
-            request.touch(exist_ok=True)
+            _make(request)
         except OSError:
             request = jvm.proc / "root" / "tmp" / f".attach_pid{jvm.pid}"
-            request.touch(exist_ok=True)
+            _make(request)
         os.kill(jvm.pid, signal.SIGQUIT)
         end_s = time.monotonic() + _PATIENCE_S
         while not path.is_socket():
@@ -179,3 +179,9 @@ def _wake(jvm: RunningJvm, path: Path) -> None:
     finally:
         with contextlib.suppress(OSError):  # it could not be made either, or the JVM has ended
             request.unlink(missing_ok=True)
+
+
+def _make(request: Path) -> None:
+    """Create the file, or find it; the directory is the JVM's user's, so a link in it is not followed."""
+    flags = os.O_CREAT | os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    os.close(os.open(request, flags, 0o600))

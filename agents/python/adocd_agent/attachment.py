@@ -68,7 +68,11 @@ class Attachment:
         if session is None or agent is None:
             return
         if threading.current_thread().name.startswith(THREADS):  # a destructor that ran on a thread of ours
-            threading.Thread(target=agent.let_go, args=(session, wait_s), name=f"{THREADS}detach", daemon=True).start()
+            apart = threading.Thread(target=agent.let_go, args=(session, wait_s), name=f"{THREADS}detach", daemon=True)
+            try:
+                apart.start()
+            except RuntimeError:  # the process may start no more: a second detach, or the close, lets it go
+                self._session = session
         else:
             agent.let_go(session, wait_s)
 
@@ -111,6 +115,7 @@ def _attach(db: Any, options: Any, families: Mapping[str, Any], rocksdict: Any) 
         if agent is None:
             agent = ProcessAgent(rocksdict.Env)
             _agents[:] = [agent]
+            _end_with_a_worker()
         session = agent.add(RocksdictDatabase(db, options, families, agent.pools))
         return Attachment(session, agent.socket_path, None)
 
@@ -160,6 +165,17 @@ def _at_exit() -> None:
         with contextlib.suppress(Exception):  # whatever it is, the host is to end as it would have
             agent.stop()
     _agents.clear()
+
+
+def _end_with_a_worker() -> None:
+    """Let a worker of multiprocessing end the agent: such a process ends by os._exit, which skips atexit.
+
+    Otherwise the agent's reference would keep a database of the worker's open to the end, and what only the memtable
+    has would be lost.
+    """
+    process, util = (sys.modules.get(f"multiprocessing.{name}") for name in ("process", "util"))
+    if process is not None and util is not None and process.parent_process() is not None:
+        util.Finalize(None, _at_exit, exitpriority=0)
 
 
 def _in_child() -> None:

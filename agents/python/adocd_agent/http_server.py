@@ -7,9 +7,9 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
-from adocd_agent.http_message import IDLE_S, Gone, Stream, answer_bytes, read_request
+from adocd_agent.http_message import IDLE_S, Stream, answer_bytes, read_request
 from adocd_agent.problems import Refusal
 from adocd_agent.service import Answer
 
@@ -117,25 +117,28 @@ class Server:
 
     def _serve(self, connection: socket.socket) -> None:
         stream = Stream(connection)
-        try:
+        with self._ending(connection):
             while self._serve_one(connection, stream):
                 pass
             stream.drain()
-        except Gone:
-            pass
-        finally:
-            self._forget(connection)
-            connection.close()
 
     def _tell_stranger(self, connection: socket.socket) -> None:
         """Answer without waiting for a request, which nobody needs to read."""
         stream = Stream(connection)
         refusal = Refusal(403, "forbidden", "Your user may not talk to this agent; add its uid to ADOCD_ALLOW_UIDS.")
-        try:
+        with self._ending(connection):
             stream.send(answer_bytes(refusal.status, refusal.body, close=True))
             stream.drain()
-        except Gone:
-            pass
+
+    @contextlib.contextmanager
+    def _ending(self, connection: socket.socket) -> Iterator[None]:
+        """Close the connection in the end, whatever it is: the client is gone, or memory is short.
+
+        What leaves the thread would go to the host's threading.excepthook.
+        """
+        try:
+            with contextlib.suppress(Exception):
+                yield
         finally:
             self._forget(connection)
             connection.close()

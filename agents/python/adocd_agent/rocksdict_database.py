@@ -106,7 +106,8 @@ class RocksdictDatabase:
         """See Database; thread pools outlive the database."""
         for (scope, pool, _), written in changed.items():
             if scope == "thread_pool":
-                self._pools.give_back(pool, int(written), originals.thread_pools[pool])
+                with contextlib.suppress(Exception):  # whatever is short, the database must be let go
+                    self._pools.give_back(pool, int(written), originals.thread_pools[pool])
         with self._lock:
             held = list(self._held.values())
             self._held.clear()

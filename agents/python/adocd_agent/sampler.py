@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
 from collections.abc import Callable
 
 from adocd_agent.problems import DatabaseClosed
@@ -41,11 +42,14 @@ class Sampler:
 
     def _run(self) -> None:
         while not self._stopped:
-            self._wake.wait(TICK_S)
-            self._wake.clear()
-            self._tick()
-            for session in self._sessions():
-                self._sample(session)
+            try:
+                self._wake.wait(TICK_S)
+                self._wake.clear()
+                self._tick()
+                for session in self._sessions():
+                    self._sample(session)
+            except Exception:  # memory may be short now: nothing else notices that a database was let go
+                time.sleep(TICK_S)
 
     def _sample(self, session: DatabaseSession) -> None:
         with contextlib.suppress(Exception):  # a snapshot that fails shows in the age of the one before

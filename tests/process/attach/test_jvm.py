@@ -66,3 +66,19 @@ def test_a_jar_that_was_not_loaded_is_no_agent_of_another_adocd(run_dir: Path, a
     jar.touch()
     with answering(run_dir, answer) as found, pytest.raises(AttachRefused, match=sentence):
         jvm.attach(found, jar, run_dir)
+
+
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_link_where_the_jvm_is_asked_is_not_followed(run_dir: Path, exists: bool) -> None:
+    """Its directory is its user's, who may be another than the one who attaches."""
+    proc, outside = run_dir / "proc", run_dir / "outside"
+    for directory in (proc / "cwd", proc / "root" / "tmp"):
+        directory.mkdir(parents=True)
+        (directory / f".attach_pid{os.getpid()}").symlink_to(outside)
+    if exists:
+        outside.touch()
+        os.utime(outside, (1, 1))
+    with pytest.raises(AttachRefused, match="cannot be asked: Too many levels of symbolic links"):
+        jvm._wake(RunningJvm(os.getpid(), "java", proc), proc / "root" / "tmp" / "socket")
+    assert outside.exists() == exists
+    assert not exists or outside.stat().st_mtime == 1
