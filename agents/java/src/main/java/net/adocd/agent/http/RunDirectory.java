@@ -1,6 +1,7 @@
 package net.adocd.agent.http;
 
 import java.io.IOException;
+import java.net.ConnectException;
 import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;
 import java.nio.channels.ServerSocketChannel;
@@ -8,6 +9,7 @@ import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.FileAttribute;
@@ -150,11 +152,14 @@ public final class RunDirectory {
         throw new IOException("every name from " + base + ".sock on is taken by a living agent");
     }
 
+    /** Only who is refused knows that nobody listens: another user's agent may not be asked. */
     private static boolean isAlive(Path name) {
         try (SocketChannel probe = SocketChannel.open(UnixDomainSocketAddress.of(name))) {
             return probe.isConnected();
-        } catch (IOException refused) {
+        } catch (ConnectException refused) {
             return false;
+        } catch (IOException unknown) {
+            return Files.exists(name, LinkOption.NOFOLLOW_LINKS);
         }
     }
 

@@ -99,7 +99,11 @@ public final class Databases {
             }
             sessions.put(host, new Session(database, id, name, () -> System.nanoTime() / 1e9, wake));
         } catch (DatabaseClosedException closed) {
-            return;
+            // An object that stands for a database of another one, as RocksDB's listeners in Java are given.
+            Object db = host.object.get();
+            if (host.isOpen() && db != null && !Registry.isOwning(db)) {
+                refused.add(host);
+            }
         } catch (IOException | ReflectiveOperationException | RocksApi.RocksError | RuntimeException
                 | LinkageError unknown) {
             refused.add(host);

@@ -1,14 +1,12 @@
 package net.adocd.agent.rocksdb;
 
-import java.util.ArrayList;
-import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import net.adocd.agent.session.DatabaseClosedException;
 
 /** The host's handles of one database's column families, each behind its gate. */
 final class FamilyHandles {
-    private final List<HostFamily> families;
+    private final Map<Gate, HostFamily> families;
     private final RocksApi api;
 
     /** Something that is done with a handle. */
@@ -17,7 +15,7 @@ final class FamilyHandles {
         T run(Object handle) throws RocksApi.RocksError, DatabaseClosedException;
     }
 
-    FamilyHandles(List<HostFamily> families, RocksApi api) {
+    FamilyHandles(Map<Gate, HostFamily> families, RocksApi api) {
         this.families = families;
         this.api = api;
     }
@@ -28,15 +26,13 @@ final class FamilyHandles {
      */
     Map<String, HostFamily> byName() throws DatabaseClosedException {
         Map<String, HostFamily> found = new TreeMap<>();
-        List<HostFamily> gone = new ArrayList<>();
-        for (HostFamily family : families) {
+        for (HostFamily family : families.values()) {
             if (family.gate.isClosed() || family.handle.get() == null) {
-                gone.add(family);
+                families.remove(family.gate);
             } else if (nameOf(family) != null && family.id != 0) {
                 found.putIfAbsent(family.name, family);
             }
         }
-        families.removeAll(gone);
         return found;
     }
 
@@ -56,7 +52,7 @@ final class FamilyHandles {
 
     /** Tells whether the host is dropping a column family, which may fail. */
     boolean isBeingDropped(String name) {
-        return families.stream().anyMatch(each -> name.equals(each.name) && each.gate.isPaused());
+        return families.values().stream().anyMatch(each -> name.equals(each.name) && each.gate.isPaused());
     }
 
     /** Runs something with a handle; returns {@code otherwise} where there is none or the host has disposed of it. */

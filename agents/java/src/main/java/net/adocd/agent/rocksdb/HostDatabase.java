@@ -2,8 +2,8 @@ package net.adocd.agent.rocksdb;
 
 import java.lang.ref.WeakReference;
 import java.nio.file.Path;
-import java.util.List;
-import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 
 /** A database object of the host's, as the hooks saw it. */
 public final class HostDatabase {
@@ -15,8 +15,13 @@ public final class HostDatabase {
     final long seenNs = System.nanoTime();
     /** Whether it was open before the agent came. */
     final boolean openedBeforeAgent;
-    /** The handles that the host made, without those that it disposed of. */
-    final List<HostFamily> families = new CopyOnWriteArrayList<>();
+    /**
+     * The handles that the host made, by their gates, without those that it disposed of or forgot. There can be many:
+     * before rocksdbjni 9, each call of getDefaultColumnFamily makes one.
+     */
+    final Map<Gate, HostFamily> families = new ConcurrentHashMap<>();
+    /** Where RocksDB has the default column family's handle, whose objects the agent does not need; 0: not known. */
+    volatile long defaultHandle;
     /** What the host opened it with; null until it is known. */
     volatile HostOptions options;
     /** Whether the host opened it only for reading; noted a moment after the open. */

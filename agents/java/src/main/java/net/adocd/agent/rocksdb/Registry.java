@@ -135,7 +135,7 @@ public final class Registry {
         }
     }
 
-    private static boolean isOwning(Object object) {
+    static boolean isOwning(Object object) {
         try {
             return (Boolean) object.getClass().getMethod("isOwningHandle").invoke(object);
         } catch (ReflectiveOperationException | RuntimeException unreadable) {
@@ -162,7 +162,7 @@ public final class Registry {
         }
         Object database = RocksApi.field(handle, "rocksDB_");
         HostDatabase found = database == null ? null : databases.get(new Key(database, null));
-        if (found == null) {
+        if (found == null || isDefault(found, handle)) {
             return;
         }
         Key key = new Key(handle, collected);
@@ -171,9 +171,14 @@ public final class Registry {
         }
         HostFamily family = new HostFamily(handle);
         if (watched.putIfAbsent(key, family.gate) == null) {
-            found.families.add(family);
+            found.families.put(family.gate, family);
             wake.run();
         }
+    }
+
+    private static boolean isDefault(HostDatabase database, Object handle) {
+        long known = database.defaultHandle;
+        return known != 0 && RocksApi.nativeHandle(handle) == known;
     }
 
     /** The database was opened read-only, or as a secondary instance, perhaps beside a writer of this process. */
@@ -202,8 +207,15 @@ public final class Registry {
         if (gate != null) {
             gate.close();
             watched.remove(new Key(object, null));
+            forget(gate);
         } else {
             closing(object);
+        }
+    }
+
+    private void forget(Gate gate) {
+        for (HostDatabase each : databases.values()) {
+            each.families.remove(gate);
         }
     }
 
@@ -244,7 +256,7 @@ public final class Registry {
                 gates.add(gate);
             }
             int id = idOf(found, handle);
-            for (HostFamily family : found.families) {
+            for (HostFamily family : found.families.values()) {
                 if (id > 0 && family.id == id) {
                     gates.add(family.gate);
                 }
@@ -254,7 +266,7 @@ public final class Registry {
     }
 
     private static int idOf(HostDatabase database, Object handle) {
-        for (HostFamily family : database.families) {
+        for (HostFamily family : database.families.values()) {
             if (family.handle.get() == handle) {
                 return family.id;
             }
@@ -274,7 +286,10 @@ public final class Registry {
             if (forgotten != null) {
                 gone.add(forgotten);
             }
-            watched.remove(key);
+            Gate gate = watched.remove(key);
+            if (gate != null) {
+                forget(gate);
+            }
         }
         List<HostDatabase> found = new ArrayList<>();
         for (HostDatabase each : databases.values()) {

@@ -113,6 +113,11 @@ final class RocksApi {
         return null;
     }
 
+    /** Returns where RocksDB has what this object stands for; 0 where that cannot be read. */
+    static long nativeHandle(Object object) {
+        return field(object, "nativeHandle_") instanceof Long found ? found : 0;
+    }
+
     /** What RocksDB says of a call that failed. */
     static final class RocksError extends Exception {
         private static final long serialVersionUID = 1;

@@ -115,6 +115,7 @@ public final class RocksDatabase implements Database {
         if (handle == null) {
             handle = api.defaultHandle(db);
             defaultHandle = new WeakReference<>(handle);
+            host.defaultHandle = RocksApi.nativeHandle(handle);
         }
         return handle;
     }
@@ -264,10 +265,17 @@ public final class RocksDatabase implements Database {
         stalls.look(System.nanoTime() / 1e9, stopped, delayed);
     }
 
-    private StatisticsText statistics() {
+    /** Behind the gate as every call into RocksDB: a close, and the end of the process, wait for it. */
+    private StatisticsText statistics() throws DatabaseClosedException {
         HostOptions options = host.options;
-        return options == null || options.statistics() == null
-            ? null : StatisticsText.parse(options.statistics().toString());
+        if (options == null || options.statistics() == null) {
+            return null;
+        }
+        try {
+            return StatisticsText.parse(inside(db -> options.statistics().toString()));
+        } catch (RocksApi.RocksError unreadable) {
+            throw new DatabaseClosedException();
+        }
     }
 
     @Override
