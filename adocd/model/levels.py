@@ -42,8 +42,7 @@ class LevelTargets:
             sizes: of each level, in bytes.
             base_bytes: max_bytes_for_level_base.
             multiplier: max_bytes_for_level_multiplier.
-            additional: max_bytes_for_level_multiplier_additional, by the number of the level above; 1 where there is none,
-                and with dynamic levels.
+            additional: max_bytes_for_level_multiplier_additional, by the level above; 1 with dynamic levels.
             is_dynamic: level_compaction_dynamic_level_bytes.
 
         """
