@@ -228,8 +228,9 @@ class _Disks:
         wal = None if self._wal_dir is None else storage_of(self._wal_dir, self._root, pid)
         self.wal = None if wal is None or _same(self.data, wal) else wal
         storages = [storage for storage in (self.data, self.wal) if storage is not None]
+        no_space: tuple[str, ...] = ()
         try:
-            self._space_at, no_space = reachable(self._path, self._root, pid), ()
+            self._space_at = reachable(self._path, self._root, pid)
         except PermissionError as error:
             self._space_at, no_space = None, (f"{error}, so laws keep no space free: {_AS_WHOM}",)
         self.missing = (*gap, *(why for storage in storages for why in storage.missing), *no_space)

@@ -23,7 +23,7 @@ def test_each_level_has_ten_times_the_one_above_and_an_owners_additional_multipl
 @pytest.mark.parametrize(("text", "third"), [("1:1:4:1", 102400), ("1:1:1:1", 25600), ("", 25600), ("{1;4}", 25600)])
 def test_it_is_read_as_rocksdb_writes_it(text: str, third: int) -> None:
     options = option_values()
-    family = options.column_families["default"] | {"max_bytes_for_level_multiplier_additional": text}
+    family = {**options.column_families["default"], "max_bytes_for_level_multiplier_additional": text}
     cf = replace(column_family(), level_bytes=SIZES)
     found = levels_of(cf, sample(cf, options=replace(options, column_families={"default": family})), 256)
     assert found is not None

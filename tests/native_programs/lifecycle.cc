@@ -51,6 +51,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -69,7 +70,10 @@ namespace {
 using Words = std::vector<std::string>;
 
 void Check(const rocksdb::Status& status) {
-  if (!status.ok()) throw std::runtime_error(status.ToString());
+  if (status.ok()) return;
+  std::string words = status.ToString();
+  words.erase(std::remove(words.begin(), words.end(), '\n'), words.end());  // an answer is a line
+  throw std::runtime_error(words);
 }
 
 struct Database {

@@ -58,9 +58,14 @@ def test_a_disk_that_hangs_costs_one_thread_and_the_rest_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Asyncio's few threads are for all databases."""
-    answers, asked = threading.Event(), []
+    answers, asked = threading.Event(), list[str]()
+
+    def hangs(directory: Path, _identity: str) -> None:
+        asked.append(str(directory))
+        answers.wait()
+
     monkeypatch.setattr(gather_module, "_PATIENCE_S", 0.05)
-    monkeypatch.setattr(gather_module, "newest", lambda *path: (asked.append(path), answers.wait()))
+    monkeypatch.setattr(gather_module, "newest", hangs)
     known, thread = defaults(), OwnThread("read OPTIONS")
 
     async def run() -> list[Facts]:
