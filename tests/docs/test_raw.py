@@ -383,7 +383,10 @@ PLAIN: dict[str, object] = {
     f"grow to {AdocParameters().batch_max_bytes >> 20} MiB": None,
     f"`tide` takes up to {TideParameters().memory_max_bytes >> 20} MiB": None,
     "level-0 files": None,
-    "once level 0 has few enough files. The longest wait that we saw was 228 s": None,
+    "Limits that would stop writes come back once level 0, and what is pending, is small enough": None,
+    "the triggers of level 0 come down in steps": None,
+    "The longest wait that we saw was 228 s": None,
+    "before 2026-11-29 it was up to 328 s": None,
     "the daemon takes 1 % of a core and 66 MiB": None,
     "Apache-2.0": None,
 }

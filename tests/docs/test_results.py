@@ -278,8 +278,12 @@ def test_what_five_minutes_show() -> None:
         f"settings and {drains(directory, 'default')} under the defaults."
     ) in WORDS
     assert f"last option was the owner's {restored(directory, 'tide')} after the clients had ended" in WORDS
+    older = [run for block in ("adoc-cap-13", "adoc-cap-15", "../older/flood-cap-210") for run in raw_runs(block)]
     longest = restored(directory, "tide").partition(" to ")[2]
     assert f"The longest wait that we saw was {longest}: after five minutes of a flood under `tide`" in README
+    settled = [run.settled for run in older if run.scheme.name == "tide" and run.settled is not None]
+    before = max(each.owners_s - each.clients_ended_s for each in settled)
+    assert f"before 2026-11-29 it was up to {before:.0f} s" in README
     times = {name: median(waited_percent(directory, name)) for name in ("tide", "default")}
     of_time = f"waited {times['tide']:.0f} % of the time under `tide`, and {times['default']:.0f} % under the defaults"
     assert of_time in WORDS

@@ -87,11 +87,14 @@ def test_where_it_acts() -> None:
     assert verdicts(ACTS, "with_drain_per_s", "tide", "default") == ["more"] * 3
     assert verdicts("d", "with_drain_per_s", "tide", memory) == ["same"]
     changed = (REPOSITORY / "docs" / "evaluation.md").read_text()
-    assert f"| `tide` does more: {ratio('d', 'with_drain_per_s')} times | made anew with today's law |" in changed
+    assert (
+        f"| `tide` does more: {ratio('d', 'with_drain_per_s')} times | made anew with the law of 2026-11-28 |"
+        in changed
+    )
     assert (
         f"| YCSB A, D and F, at a sixteenth | {told(ACTS, 'with_drain_per_s')} | {told(ACTS, 'throughput_per_s')} | "
-        f"p99 of reads {told(ACTS, None)} times; its memtables without a law: {told(ACTS, 'throughput_per_s', memory)} "
-        "times while they ran |"
+        f"p99 of reads {told(ACTS, None)} times; the memtables of `tide` without a law: "
+        f"{told(ACTS, 'throughput_per_s', memory)} times while they ran |"
     ) in README
 
 
@@ -124,8 +127,8 @@ def test_where_it_rests() -> None:
     assert verdicts("b", "throughput_per_s", "tide", memory) == ["less"]
     assert f"In B `tide` is worse than they are: {ratio('b', 'throughput_per_s', 'tide', memory)} times" in WORDS
     assert (
-        "| YCSB B, C and E, at a sixteenth | | | it did nothing, because no write waited; in B its memtables without a "
-        f"law had {ratio('b', 'throughput_per_s', memory)} times while they ran |"
+        "| YCSB B, C and E, at a sixteenth | | | it did nothing, because no write waited; in B the memtables of "
+        f"`tide` without a law had {ratio('b', 'throughput_per_s', memory)} times while they ran |"
     ) in README
     apart = max(max(each, 1 / each) for each in pairs_of("c", "throughput_per_s"))
     assert f"45 s of identical options differ by up to {apart:.2f} times" in WORDS
