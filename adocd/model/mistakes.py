@@ -79,7 +79,10 @@ def quoted(value: object) -> str:
     """Quote a value as one writes it in JSON or TOML, shortened."""
     words = {True: "true", False: "false", None: "nothing"}.get(value) if _is_word(value) else None  # type: ignore[call-overload]
     if words is None:
-        words = repr(value) if isinstance(value, str | int | float) else f"a {_kind_of(value)}"
+        try:
+            words = repr(value) if isinstance(value, str | int | float) else f"a {_kind_of(value)}"
+        except ValueError:  # it was written in hexadecimal, and Python writes no more than 4300 digits
+            words = "a number of thousands of digits"
     words = printable(words)
     return words if len(words) <= _QUOTED_MAX else f"{words[:_QUOTED_MAX]}..."
 

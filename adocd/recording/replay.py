@@ -105,7 +105,7 @@ class Replay:
             return
         weighed = weigh(law, steering, asked, {}, sample, snapshot.monotonic_s, session.beside)
         if weighed.decision.settings:
-            steering.take(weighed.guarded)
+            steering.take(weighed.guarded, sample.values)
             self._would_set(session, look, weighed, sample)
         else:
             self._refused(look, asked[0], weighed)

@@ -18,10 +18,10 @@ def next_step(
 ) -> SteeringStep:
     """Say what is sent next where the law decides nothing, as a cycle does."""
     guarded = steering.guard((), pins, sample, now_s, beside, scope)
-    steering.take(guarded)
+    steering.take(guarded, sample.values)
     return steering.plan(guarded, sample)
 
 
 def want(steering: Steering, options: Values) -> TakenWishes:
     """Let the law want something, past the guards."""
-    return steering.take(Guarded((), options, (), {}, frozenset(), (), {}))
+    return steering.take(Guarded((), options, (), {}, frozenset(), (), {}), {})

@@ -41,10 +41,13 @@ class Shaper:
             if setting.knob is SAID_ANEW:
                 kept.append(setting)
                 continue
+            now = value_now(setting.knob, sample, setting.column_family)
+            if now == setting.value:  # no move: the law takes back what it asked for before
+                kept.append(setting)
+                continue
             if pacing is not None:
                 notes = [pacing]
                 continue
-            now = value_now(setting.knob, sample, setting.column_family)
             if now is None:
                 kept.append(setting)
                 continue

@@ -80,7 +80,7 @@ class Cycle:
         now_s, beside = self.settings.clock(), self._beside(session, process)
         weighed = None if asked is None else weigh(law, steering, asked, mandate.pins, sample, now_s, beside)
         guarded = steering.guard((), mandate.pins, sample, now_s, beside, scope) if weighed is None else weighed.guarded
-        taken = steering.take(guarded)
+        taken = steering.take(guarded, sample.values)
         step = steering.plan(guarded, sample)
         self._count(weighed, step)
         said = None if weighed is None else self._note(session, view, weighed, step)

@@ -47,7 +47,7 @@ class Guarded:
 
 @dataclass(frozen=True, slots=True)
 class TakenWishes:
-    """The law's new wishes, and its former wishes for the same options, None if it had none."""
+    """The law's new wishes, and its former wishes for those that are not in force yet, None if it had none."""
 
     wishes: Values
     before: Mapping[OptionName, str | None]
@@ -136,9 +136,13 @@ class Steering:
             scope=scope,
         )
 
-    def take(self, guarded: Guarded) -> TakenWishes:
-        """Make what the guards left of a decision the law's wishes, and drop the wishes that they refused."""
-        before = {option: self.wanted.get(option) for option in guarded.options}
+    def take(self, guarded: Guarded, current: Values) -> TakenWishes:
+        """Make what the guards left of a decision the law's wishes, and drop the wishes that they refused.
+
+        `current` has the values in force. A wish for one of those needs no sending, so it stands however that ends.
+        """
+        moves = [option for option, value in guarded.options.items() if current.get(option) != value]
+        before = {option: self.wanted.get(option) for option in moves}
         for option in guarded.refused:
             self.wanted.pop(option, None)
         self.wanted |= guarded.options

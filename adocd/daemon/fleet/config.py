@@ -150,7 +150,7 @@ def load(path: Path) -> Config:
         content = tomllib.loads(_read(path))
     except OSError as error:
         raise ConfigError(f"{path} cannot be read: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # also a number of more digits than Python reads
         raise ConfigError(f"{path} is not TOML: {error}") from None
     return parse(content, str(path))
 

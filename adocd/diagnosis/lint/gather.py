@@ -77,7 +77,6 @@ async def gather(
 
 
 async def _newest(directory: Path, db_identity: str, thread: OwnThread) -> OptionsFile | Unreadable:
-    if not thread.is_busy:
-        with contextlib.suppress(TimeoutError):
-            return await thread.run(lambda: newest(directory, db_identity), _PATIENCE_S)
+    with contextlib.suppress(TimeoutError):
+        return await thread.run(lambda: newest(directory, db_identity), _PATIENCE_S)
     return Unreadable(str(directory), f"its disk has not answered within {_PATIENCE_S:g} s")

@@ -95,22 +95,29 @@ void Created(const void* db, const std::vector<rocksdb::ColumnFamilyHandle*>& ha
   for (auto* handle : handles) Created(db, handle);
 }
 
-Drop::Drop(const void* db, const real::Handles& handles) noexcept : db_(db), handles_(handles) {
-  With(db, [&](Agent&, const OpenDatabase& database) {
-    for (auto* handle : handles_) {
-      if (handle) database.session->column_families->Dropping(handle->GetID());
+Drop::Drop(const void* db, rocksdb::ColumnFamilyHandle* const* handles, size_t count) noexcept
+    : db_(db), handles_(handles), count_(count) {
+  With(db, [this](Agent&, const OpenDatabase& database) {
+    session_ = database.session;
+    for (size_t i = 0; i < count_; ++i) {
+      if (handles_[i]) session_->column_families->Dropping(handles_[i]->GetID());
     }
   });
 }
 
 Drop::~Drop() {
-  for (auto* handle : handles_) {
-    if (!handle) continue;
-    With(db_, [&](Agent&, const OpenDatabase& database) {
-      const uint32_t id = handle->GetID();
-      if (succeeded_ || IsGone(db_, id)) return database.session->ColumnFamilyDropped(id);
-      database.session->column_families->NotDropped(id);
-    });
+  for (size_t i = 0; session_ && i < count_; ++i) {
+    if (!handles_[i]) continue;
+    const uint32_t id = handles_[i]->GetID();
+    try {
+      if (succeeded_ || IsGone(db_, id)) {
+        session_->ColumnFamilyDropped(id);
+        continue;
+      }
+    } catch (...) {
+      // Out of memory: the host must continue, and so must a change that waits.
+    }
+    session_->column_families->NotDropped(id);
   }
 }
 

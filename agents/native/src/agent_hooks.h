@@ -34,7 +34,8 @@ void Created(const void* db, const std::vector<rocksdb::ColumnFamilyHandle*>& ha
 // which are gone when it fails, or throws; so then each is looked for.
 class Drop {
  public:
-  Drop(const void* db, const real::Handles& handles) noexcept;
+  // The handles must outlive it.
+  Drop(const void* db, rocksdb::ColumnFamilyHandle* const* handles, size_t count) noexcept;
   ~Drop();
   Drop(const Drop&) = delete;
   Drop& operator=(const Drop&) = delete;
@@ -42,7 +43,10 @@ class Drop {
 
  private:
   const void* const db_;
-  const real::Handles& handles_;
+  rocksdb::ColumnFamilyHandle* const* const handles_;
+  const size_t count_;
+  // Kept, because the agent may let go of the database meanwhile, and a change may wait for this drop.
+  std::shared_ptr<Session> session_;
   bool succeeded_ = false;
 };
 

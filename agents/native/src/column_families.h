@@ -79,7 +79,7 @@ class ColumnFamilies {
   ColumnFamilyUse Use(const std::string& name);
   // The same, for a change: waits until no drop of it is in progress. SetOptions of a column family that is dropped
   // fails, but RocksDB counts its memtables from then on (InstallSuperVersionAndScheduleWork), so that its limit of the
-  // WAL's size is wrong until the database is opened again.
+  // WAL's size is wrong until the database is opened again. Ask right before SetOptions: a drop does not wait for it.
   ColumnFamilyUse UseToChange(const std::string& name);
   std::vector<ColumnFamilyUse> UseAll();
   std::vector<std::string> Names() const;

@@ -95,7 +95,14 @@ StepResult Execute(Session& session, const Change& change, bool repeat) {
       const auto family = session.column_families->UseToChange(change.column_family);
       if (!family) return Gone("Column family '" + change.column_family + "' is gone.");
       return run([&] { return ShownOptions(rocksdb::ColumnFamilyOptions(db->GetOptions(family->handle))); },
-                 [&] { return db->SetOptions(family->handle, Unordered(change.options)); });
+                 [&] {
+                   // Reading took its time. A host that begins a drop in the moment that is left is not waited for: it
+                   // may hold a lock that its own listener takes within SetOptions.
+                   if (!session.column_families->UseToChange(change.column_family)) {
+                     return rocksdb::Status::Aborted("the column family is gone");
+                   }
+                   return db->SetOptions(family->handle, Unordered(change.options));
+                 });
     }
     case Scope::kDatabase:
       return run([&] { return LiveOptions(db->GetDBOptions()); },

@@ -113,15 +113,14 @@ Status InterposedCreateFamilies(void* self, const real::Families& families, real
 }
 
 Status InterposedDrop(void* self, ColumnFamilyHandle* handle) {
-  const real::Handles handles{handle};
-  hooks::Drop drop(self, handles);
+  hooks::Drop drop(self, &handle, 1);
   Status status = real::Drop()(self, handle);
   if (status.ok()) drop.Succeeded();
   return status;
 }
 
 Status InterposedDropMany(void* self, const real::Handles& handles) {
-  hooks::Drop drop(self, handles);
+  hooks::Drop drop(self, handles.data(), handles.size());
   Status status = real::DropMany()(self, handles);  // stops at the first failure
   if (status.ok()) drop.Succeeded();
   return status;

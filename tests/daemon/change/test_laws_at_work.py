@@ -70,7 +70,8 @@ def lived(played: Played, law: Controller, cycle: Cycle) -> None:
     sample, _ = played.look()
     decision = law.step(replace(_measured(sample, played, cycle), interval_s=window_s))
     if decision is not None:
-        played.steering.take(played.steering.guard(decision.settings, {}, sample, played.now_s, BESIDE))
+        guarded = played.steering.guard(decision.settings, {}, sample, played.now_s, BESIDE)
+        played.steering.take(guarded, sample.values)
     step = next_step(played.steering, {}, sample, played.now_s, BESIDE)
     played.send(step.plan, sample, cycle.calls)
 

@@ -41,6 +41,13 @@ def test_a_step_is_at_most_so_many_times_but_never_nothing(has: int, wanted: int
     assert notes == (() if wanted == stepped else (Note("step", words),))
 
 
+def test_what_is_in_force_is_said_whatever_the_pace() -> None:
+    """It moves nothing: a law takes back what it asked for before, and what was held back must not come later."""
+    shaper = Shaper(Shaping(pacing_s=5.0, refractory_s=30.0))
+    shaper.carried_out(jobs(8), at(100.0))
+    assert shaper.shape(jobs(8), at(102.0, has=8)) == (jobs(8), ())
+
+
 def test_pacing_waits_after_every_decision() -> None:
     shaper = Shaper(Shaping(pacing_s=5.0))
     assert shaper.shape(jobs(6), at(100.0)) == (jobs(6), ())

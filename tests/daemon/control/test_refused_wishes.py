@@ -17,7 +17,7 @@ def decide(wheel: Wheel, *settings: Setting, pins: Values | None = None) -> Stee
     wheel.steering.observe(sample)
     wheel.ledger.watch(flat(sample.options))
     guarded = wheel.guard(settings, pins or {}, sample)
-    wheel.steering.take(guarded)
+    wheel.steering.take(guarded, sample.values)
     return wheel.steering.plan(guarded, sample)
 
 

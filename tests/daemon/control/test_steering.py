@@ -168,7 +168,7 @@ def test_a_decision_is_weighed_by_its_settings() -> None:
     assert wishes.options == database(max_background_jobs=4)
     assert [note.guard for note in wishes.notes] == ["memory budget"]
     assert wheel.steering.wanted == {}, "weighing changes nothing"
-    wheel.steering.take(wishes)
+    wheel.steering.take(wishes, sample.values)
     assert wheel.turn() == database(max_background_jobs=4)
 
 
@@ -257,6 +257,18 @@ def test_what_could_not_be_sent_leaves_what_was_wanted_before() -> None:
     assert wheel.next().plan.sent == four
     wheel.steering.take_back(nothing)
     assert wheel.steering.wanted == {}
+
+
+def test_a_wish_for_what_is_in_force_stands_even_if_the_rest_of_the_decision_could_not_be_sent() -> None:
+    """It needs no sending: with the former wish back, what the law had changed its mind about would be sent later."""
+    wheel = Wheel()
+    wheel.turn(database(max_background_jobs=8))
+    want(wheel.steering, database(max_background_jobs=2))
+    sample = wheel.database.sample()
+    settings = (Setting(Knob.BACKGROUND_JOBS, 8), Setting(Knob.SUBCOMPACTIONS, 4))
+    taken = wheel.steering.take(wheel.guard(settings, {}, sample), sample.values)
+    wheel.steering.take_back(taken)
+    assert wheel.steering.wanted == database(max_background_jobs=8)
 
 
 # -- restores alone

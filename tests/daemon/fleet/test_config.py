@@ -34,6 +34,10 @@ def test_a_number_that_is_larger_than_any_float_is_named_in_a_line(tmp_path: Pat
         with pytest.raises(config.ConfigError, match=key) as refused:
             config.load(write(tmp_path, f"[daemon]\n{key} = -{10**400}\n"))
         assert len(str(refused.value)) < 500
+    for figure in (f"0x{'f' * 4000}", "9" * 5000):
+        with pytest.raises(config.ConfigError) as refused:
+            config.load(write(tmp_path, f"[daemon]\ntick_s = {figure}\n"))
+        assert len(str(refused.value)) < 500
     with pytest.raises(config.ConfigError, match="threads_max"):
         config.load(write(tmp_path, f"[policy]\ncontroller = 'adoc'\nparameters = {{ threads_max = {10**400} }}\n"))
 
