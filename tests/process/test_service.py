@@ -76,8 +76,8 @@ def in_a_terminal(run_dir: Path, *, nohup: bool) -> tuple[int, int]:
     (run_dir / "serve.log").touch()
     pid, terminal = pty.fork()
     if pid == 0:
-        if nohup:
-            signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        # Whatever the tests themselves were started with.
+        signal.signal(signal.SIGHUP, signal.SIG_IGN if nohup else signal.SIG_DFL)
         os.environ["ADOCD_RUN_DIR"] = str(run_dir)
         with (run_dir / "serve.log").open("w") as log:
             os.dup2(log.fileno(), 2)
