@@ -113,8 +113,10 @@ class _Tracer:
         """
         name = without_links(Path(source), self._root).name
         volumes = self._sys / "class/block"
+        if node := _existing(volumes / name):
+            return node
         mapped = (each for each in _entries(volumes, _DM) if text_or(each / "dm/name") == name)
-        return _existing(volumes / name) or next((node for each in mapped if (node := _existing(each))), None)
+        return next((node for each in mapped if (node := _existing(each))), None)
 
     def _by_number(self, path: Path, number: str) -> tuple[BlockDevice, ...]:
         """Name a device that sysfs does not show; /proc/diskstats has device numbers too."""

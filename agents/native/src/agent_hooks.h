@@ -30,8 +30,8 @@ void Pausing(const void* db) noexcept;
 void Resuming(const void* db) noexcept;
 void Created(const void* db, rocksdb::ColumnFamilyHandle* handle) noexcept;
 void Created(const void* db, const std::vector<rocksdb::ColumnFamilyHandle*>& handles) noexcept;
-// The host drops column families, until the scope ends: no change of theirs begins meanwhile. RocksDB says nothing of
-// which are gone when it fails, or throws; so then each is looked for.
+// The host drops column families, until the scope ends: a change of theirs waits for that, unless it is about to call
+// SetOptions already. RocksDB says nothing of which are gone when it fails, or throws; so then each is looked for.
 class Drop {
  public:
   // The handles must outlive it.
