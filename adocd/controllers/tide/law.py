@@ -17,11 +17,12 @@ ComputeCompactionScore).
 
 In a flood the memory budget is taken at once, in memtables with a flush slot for each that waits, and merges are four
 threads wide. Clients write little when it is a tenth of their peak or 1/8 of the device for 5 s, or 1/6 of the device
-for a minute. Nothing has pressed for long where for five minutes nobody has waited and no memtables have, and level 0
-is not at its gate; where something presses again within that time, the next flood ends after twice as long, up to four
-hours. Then all of level 0 becomes one merge. The base level returns after it, in steps where more would be due
-than half of the soft limit, and the owner's trigger with it, or once level 1 has moved down, where level 0 would make
-that much due. The rest returns when nothing is due, or what is due has not become less for a minute.
+for a minute. Where a flood comes after less than a minute of that, clients write in bursts, and the 5 s double, up to
+a minute. Nothing has pressed for long where for five minutes nobody has waited and no memtables have, and level 0 is
+not at its gate; where something presses again within that time, the next flood ends after twice as long, up to four
+hours. Then all of level 0 becomes one merge. The base level returns after it, in steps where more would be due than
+half of the soft limit, and the owner's trigger with it, or once level 1 has moved down, where level 0 would make that
+much due. The rest returns when nothing is due, or what is due has not become less for a minute.
 
 What clients write reaches the device smaller where values are compressed: a is what flushes write for each byte that
 clients write, at most 1, and 1 until it is known. Clients at w bytes/s count as a w there. Where values go to blob
@@ -237,7 +238,7 @@ class Tide(Controller):
         self._wishes, self._rate = Wishes(), HeldRate()
         self._merges = Merges(2 * self._parameters.pay_back_s)
         self._limiter = Limiter(turns=self._parameters.limiter)
-        self._needless = Needless()
+        self._quiet, self._needless = Quiet(), Needless()
         self._learned.interrupted()
         self._judged.interrupted()
         self._forget_flood()
@@ -250,7 +251,8 @@ class Tide(Controller):
         self._pressed.clear()
         self._written.clear()
         self._is_needed = False
-        self._quiet, self._debt, self._demand = Quiet(), Debt(), Demand()
+        self._quiet.flood_is_over()
+        self._debt, self._demand = Debt(), Demand()
 
     # -- regimes
 
@@ -272,12 +274,14 @@ class Tide(Controller):
         self._spare_bytes = spare_bytes(sample, self._pressed, self._parameters, self._written)
         comes_back = self._regime is Regime.EBB and not self._needless.has_ended
         self._needless.observe(sample, begins=bool(pressed) and (self._regime is Regime.CALM or comes_back))
+        in_flood = self._regime is not Regime.CALM
+        presses = bool(pressed) and (in_flood or self._judged.rests is None)
+        is_quiet = self._quiet.observe(sample, self._learned, in_flood=in_flood, presses=presses)
         if self._regime is Regime.CALM:
             if self._judged.rests:
                 self._forget_flood()
             if not self._bounds.of:
                 return Regime.CALM
-        is_quiet = self._quiet.observe(sample, self._learned)
         is_quiet = is_quiet or self._is_needless(sample)
         is_past = self._limiter.peak.is_past and not self._is_needed and not pressed
         if (is_quiet or is_past or (self._regime in MAY_END and not pressed)) and not yields:

@@ -12,18 +12,41 @@ _NEEDLESS_S, _NEEDLESS_MOST_S = 300.0, 4 * 3600.0
 
 
 class Quiet:
-    """For how long clients have written little, from sample to sample."""
+    """For how long clients have written little, from sample to sample.
+
+    Where they write in bursts, each would be a flood: everything taken and given back each time. So where a flood
+    comes after less than a minute of quiet, the next ebb waits twice as long, up to a minute; after more, as at
+    first, because waiting for a minute would not have saved it.
+    """
 
     def __init__(self) -> None:
+        self._after_s = _EBB_S
+        #: Since an ebb began, in s; None if a flood has come since, or none has begun yet.
+        self._ebbed_s: float | None = None
+        self.flood_is_over()
+
+    def flood_is_over(self) -> None:
+        """Count from the next window on."""
         self._ebb_s = self._slack_s = 0.0
 
-    def observe(self, sample: Sample, learned: Learned) -> bool:
-        """Take in a window; tell whether clients have written little for long enough, and nobody waits."""
+    def observe(self, sample: Sample, learned: Learned, *, in_flood: bool, presses: bool) -> bool:
+        """Take in a window; tell whether clients have written little for long enough, and nobody waits.
+
+        `in_flood`: there was one before it. `presses`: one begins in it, or goes on, unless that is so.
+        """
         enough, slack = _little(learned)
         waits = sample.condition != "normal" or any(map(is_held, sample.column_families))
         self._ebb_s = 0.0 if learned.writes > enough or waits else self._ebb_s + sample.interval_s
         self._slack_s = 0.0 if learned.writes > slack or waits else self._slack_s + sample.interval_s
-        return self._ebb_s >= _EBB_S or self._slack_s >= _SLACK_S
+        if self._ebbed_s is not None:
+            self._ebbed_s += sample.interval_s
+        is_quiet = self._ebb_s >= self._after_s or self._slack_s >= _SLACK_S
+        if is_quiet and in_flood and self._ebbed_s is None:
+            self._ebbed_s = 0.0
+        elif presses and not is_quiet and self._ebbed_s is not None:
+            self._after_s = min(_SLACK_S, 2 * self._after_s) if self._after_s + self._ebbed_s < _SLACK_S else _EBB_S
+            self._ebbed_s = None
+        return is_quiet
 
 
 class Needless:

@@ -16,10 +16,11 @@ _READS = ("rocksdb.number.keys.read", "rocksdb.number.multiget.keys.read", "rock
 def tide(windows: Sequence[Sample], _given: Given) -> Iterator[WantedSettings]:
     """Take four memtables of 128 MiB and wide merges in a flood; keep them until all is paid at the ebb.
 
-    Merges are narrow in a flood while nobody has waited for half a minute.
+    Merges are narrow in a flood while nobody has waited for half a minute. An ebb begins after 5 s of quiet, and after
+    twice as long where a flood has come after less than a minute of it.
     """
     mean, peak, device, both, quiet_s, met_s = -1.0, 0.0, 0.0, -1.0, 0.0, 0.0
-    regime = "calm"
+    regime, after_s, ebbed_s = "calm", 5.0, math.inf
     for sample in windows:
         (cf,) = sample.column_families
         t = sample.interval_s
@@ -34,9 +35,14 @@ def tide(windows: Sequence[Sample], _given: Given) -> Iterator[WantedSettings]:
         waited = sample.condition != "normal" or sample.stalled_fraction or any(cf.stall_counts.values())
         met_s = 0.0 if waited or regime == "calm" else met_s + t
         quiet_s = 0.0 if held or regime == "calm" or mean > max(peak / 10, device / 8) else quiet_s + t
+        is_quiet, ebbed_s = quiet_s >= after_s, ebbed_s + t
+        if is_quiet and ebbed_s == math.inf:
+            ebbed_s = 0.0
+        elif pressed and not is_quiet and ebbed_s < math.inf:
+            after_s, ebbed_s = (min(60.0, 2 * after_s) if after_s + ebbed_s < 60 else 5.0), math.inf
         if regime == "calm":
             regime = "flood" if pressed else "calm"
-        elif quiet_s >= 5 or (regime == "ebb" and not pressed):
+        elif is_quiet or (regime == "ebb" and not pressed):
             regime = "calm" if _is_paid(cf) else "ebb"
         else:
             regime = "flood"

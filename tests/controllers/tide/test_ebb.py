@@ -20,6 +20,40 @@ def above_a_large_level_1() -> Scene:
     return scene
 
 
+def burst(scene: Scene, pause_s: int) -> int:
+    """Let clients write a memtable more than flushes take, and then nothing; return how many decisions that took."""
+    decisions = 0
+    for second in range(2 + pause_s):
+        scene.writes(100 if second < 2 else 0)
+        scene.background(60 if second < 2 else 0, 0, running=0)
+        scene.plant.immutable_memtables = 2 if second < 2 else 0
+        decisions += scene.plant.step(scene.law) is not None
+    return decisions
+
+
+def test_bursts_of_the_same_clients_are_one_flood() -> None:
+    """Two seconds in each twenty; before, all options were taken and given back 180 times an hour."""
+    scene = Scene()
+    scene.step(30)
+    assert burst(scene, 18) > 1, "the first burst is a flood of its own"
+    for _ in range(5):
+        burst(scene, 18)
+    assert sum(burst(scene, 18) for _ in range(30)) <= 1
+    assert scene.plant.values != scene.plant.originals
+    scene.step(60)
+    assert scene.plant.values == scene.plant.originals, "the bursts are over"
+
+
+def test_floods_that_are_far_apart_end_as_soon_as_the_first() -> None:
+    scene = Scene()
+    scene.step(30)
+    for _ in range(5):
+        burst(scene, 18)
+    scene.step(120)
+    burst(scene, 18)
+    assert scene.plant.values == scene.plant.originals
+
+
 def test_a_few_files_above_a_large_level_1_do_not_keep_the_base_level_for_ever() -> None:
     """Five files are not due at a trigger of 8; with the owner's 4, level 0 and 1 would be due: more than 4 GiB."""
     scene = above_a_large_level_1()

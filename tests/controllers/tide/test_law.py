@@ -364,7 +364,7 @@ def flood(scene: Scene, waited: float) -> tuple[str | None, bool]:
     overwhelm(scene, waited)
     acted = bool(scene.step(40)[1])
     relieve(scene)
-    scene.step(60)
+    scene.step(120)
     return said, acted
 
 

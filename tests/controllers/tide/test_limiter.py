@@ -335,7 +335,7 @@ def test_while_it_rests_it_gives_the_limiter_back() -> None:
         scene.writes(40)
         limited.append(limited_to(scene, 12))
         scene.writes(1)
-        scene.step(60)
+        scene.step(120)
     assert limited == pytest.approx([130, OWNERS], rel=0.05), (
         "it is at work after the first bad flood, and not after the second"
     )
