@@ -28,5 +28,6 @@ class Capabilities:
 
 #: Why nothing can be changed if `can_change` is False, and the remedy.
 ONLY_OBSERVED = (
-    "a directory is only observed: start the database's program by `adocd exec --`, or attach an agent, to change it"
+    "a directory is only observed: start the database's program by `adocd exec --`, or attach an agent, to change it; "
+    "docs/attach.md says which programs have an agent, and MyRocks has none"
 )

@@ -26,6 +26,8 @@ _IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
 #: The kernel reads no more of a script's first line (BINPRM_BUF_SIZE).
 _SHEBANG_BYTES_MOST = 256
 _JVM_LIBRARIES = ("libjli.so", "libjvm.so")
+#: MyRocks, a storage engine, is loaded when these run: it brings a RocksDB of its own and exports its symbols.
+_MYROCKS_SERVERS = frozenset(("mariadbd", "mysqld", "mariadbd-safe", "mysqld_safe", "mysqld-debug"))
 
 
 class CannotAttach(Exception):
@@ -61,8 +63,14 @@ def librocksdb_of(program: Path) -> Path | None:
 
     For a script this looks at its interpreter. Raises CannotAttach for a program that a preloaded library cannot reach
     (linked statically, to RocksDB or entirely, or gaining privileges when it starts: ld.so(8), secure-execution mode),
-    and IsJvm for a JVM, whose RocksDB is a copy of its own.
+    or whose own RocksDB, loaded later, the agent's would take the place of, and IsJvm for a JVM, whose RocksDB is a
+    copy of its own.
     """
+    if _MYROCKS_SERVERS & {program.name, program.resolve().name}:
+        raise CannotAttach(
+            f"{program} may load MyRocks, whose own copy of RocksDB the agent's would take the place of: observe the "
+            "database's directory instead (docs/attach.md)"
+        )
     try:
         return _librocksdb_of(_interpreted_by(program) or program, program)
     except (OSError, ELFError) as error:

@@ -33,6 +33,8 @@ ROCKSDB = "7f0000000000-7f0000001000 r-xp 00000000 fe:00 123   /usr/lib/x86_64-l
 AGENT = "7f0000000000-7f0000001000 r-xp 00000000 fe:00 124   /opt/my agents/libadocd_agent.so"
 ROCKSDICT = "7f0000000000-7f0000001000 r-xp 00000000 fe:00 125   /venv/rocksdict/rocksdict.cpython-311-x86_64.so"
 
+MYROCKS = "7f0000000000-7f0000001000 r-xp 00000000 fe:00 126   /usr/lib/mysql/plugin/ha_rocksdb.so"
+
 
 def found(run_dir: Path) -> tuple[int, list[dict[str, Any]]]:
     done = command("adocctl", "doctor", "--json", run_dir=run_dir)
@@ -107,12 +109,13 @@ def test_programs_without_an_agent(tmp_path: Path, run_dir: Path) -> None:
     process(tmp_path, 20, ROCKSDB, comm="plain")
     process(tmp_path, 3, ROCKSDB, AGENT, comm="elsewhere")
     process(tmp_path, 4, ROCKSDICT, comm="python3")
+    process(tmp_path, 5, MYROCKS, comm="mariadbd")
     (tmp_path / "self").mkdir()
     database = tmp_path / "db"
     database.mkdir()
     (database / "CURRENT").touch()
     for number, target in enumerate((str(database / "LOCK"), "/tmp/LOCK", "pipe:[1]")):
-        for pid in ("20", "4"):
+        for pid in ("20", "4", "5"):
             (tmp_path / pid / "fd" / str(number)).symlink_to(target)
     with socket.socket(socket.AF_UNIX) as left:
         left.bind(str(run_dir / "agent-3.sock"))
@@ -120,10 +123,12 @@ def test_programs_without_an_agent(tmp_path: Path, run_dir: Path) -> None:
     with Program([sys.executable, "-c", LISTENS, run_dir / "agent-20.sock"], environment(None, None)) as contained:
         process(tmp_path, contained.pid, ROCKSDB + " (deleted)", AGENT, comm="old")
         findings = list(processes.without_agent(run_dir, tmp_path))
-    assert [finding.level for finding in findings] == ["warning"] * 4
-    elsewhere, bundled, plain, replaced = findings
+    assert [finding.level for finding in findings] == ["warning"] * 5
+    elsewhere, bundled, myrocks, plain, replaced = findings
     assert "elsewhere (3) has an agent, and its socket is not in" in elsewhere.what
     assert "adocd_agent.attach" in (bundled.way_out or "")
+    assert "nothing to do: MyRocks brings its own copy" in (myrocks.way_out or "")
+    assert f"adocd serve --directory {database}" in (myrocks.way_out or "")
     assert "replaced on the disk" in replaced.what
     assert plain.what == f"plain (20) has RocksDB loaded and {database} open, without an agent"
     assert "adocd exec -- PROGRAM" in (plain.way_out or "")

@@ -170,6 +170,15 @@ def test_a_program_that_cannot_be_executed(run_dir: Path, native_agent_library: 
     command("adocd", "exec", "--", str(broken), run_dir=run_dir).failed(6, "cannot be started: Exec format error")
 
 
+@pytest.mark.parametrize("name", ["mariadbd", "mysqld_safe"])
+def test_what_loads_myrocks_is_refused(run_dir: Path, tmp_path: Path, name: str) -> None:
+    """Its plug-in exports RocksDB's symbols, and those of the agent's librocksdb would come before them."""
+    (tmp_path / name).symlink_to("/bin/true")
+    command("adocd", "exec", "--", str(tmp_path / name), run_dir=run_dir).failed(
+        6, f"{tmp_path / name} may load MyRocks, whose own copy of RocksDB", "observe the database's directory"
+    )
+
+
 def test_a_set_user_id_program_is_refused(run_dir: Path, native_programs: Path) -> None:
     privileged = run_dir / "privileged"
     privileged.write_bytes((native_programs / "never_opens").read_bytes())

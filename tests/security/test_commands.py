@@ -10,6 +10,7 @@ import pytest
 from adocd.api.client import NoDaemon, RestClient
 from adocd.cli import explain, steer
 from adocd.cli.exits import Exit, Failure
+from adocd.targets.directory.place import DirectoryPlace, NoDatabase
 from tests.diagnosis.logs import opened
 from tests.support.users import ALICE, ROOT, somebody
 
@@ -56,3 +57,16 @@ def test_a_directory_of_others(base: Path) -> None:
         assert explain.no_file(str(base / "db" / "LOG")) == f"{base}/db/LOG cannot be read: Permission denied"
         assert explain.no_file(str(base / "LOG")) == f"there is no file '{base}/LOG'"
     assert explain.no_file(str(base / "db" / "LOG")) is None
+
+
+def test_a_database_directory_of_others(base: Path) -> None:
+    """As MariaDB makes it. It is a problem that is listed, and no traceback at each look."""
+    database = base / "data" / "db"
+    database.mkdir(parents=True)
+    (database / "LOG").write_bytes(opened())
+    for closed in (base / "data", database):
+        closed.chmod(0o700)
+        with somebody(ALICE), pytest.raises(NoDatabase) as refused:
+            DirectoryPlace(database).look()
+        closed.chmod(0o755)
+        assert str(refused.value).startswith(f"{database} cannot be looked into: Permission denied; adocd's user must")

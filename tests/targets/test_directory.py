@@ -69,9 +69,9 @@ def test_a_log_in_another_directory(program: Program, database: Path, tmp_path: 
     run(body())
 
 
-@pytest.mark.parametrize("named_after", ["{real}", "{real}/", "{given}", "{given}/"])
+@pytest.mark.parametrize("named_after", ["{real}", "{real}/", "{given}", "{given}/", "{above}"])
 def test_the_log_in_another_directory_has_the_path_as_the_program_wrote_it(tmp_path: Path, named_after: str) -> None:
-    """RocksDB turns each byte that is no letter into an underscore."""
+    """RocksDB turns each byte that is no letter into an underscore; of a relative path it takes the cwd alone."""
     real, logs = tmp_path / "dätä" / "db", tmp_path / "logs"
     real.mkdir(parents=True)
     logs.mkdir()
@@ -81,7 +81,7 @@ def test_the_log_in_another_directory_has_the_path_as_the_program_wrote_it(tmp_p
     (real / "OPTIONS-000005").write_text(f"[DBOptions]\n  db_log_dir={logs}\n")
     with pytest.raises(NoDatabase, match=f"has no LOG .{logs}/.*_d__t___db_LOG"):
         DirectoryPlace(given / "db").look()
-    written = named_after.format(real=real, given=given / "db").removeprefix("/").replace("ä", "__")
+    written = named_after.format(real=real, given=given / "db", above=real.parent).removeprefix("/").replace("ä", "__")
     log = logs / (written.replace("/", "_") + "_LOG")
     log.touch()
     assert DirectoryPlace(given / "db").look().log_path == log

@@ -11,6 +11,7 @@ from typing import Any
 import typer
 
 from adocd.cli import show
+from adocd.cli.console import is_screen
 from adocd.cli.exits import Exit
 from adocd.cli.target import Json
 from adocd.targets import run_dir
@@ -52,7 +53,7 @@ def _all(directory: Path) -> Iterator[Any]:
 
 def _print(content: dict[str, Any]) -> None:
     """Show all findings: one line each in a pipe, with a hanging indent on a terminal."""
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else sys.maxsize
+    width = shutil.get_terminal_size().columns if is_screen() else sys.maxsize
     counts = dict.fromkeys(_STYLES, 0)
     for finding in content["findings"]:
         level = finding["level"]

@@ -16,6 +16,7 @@ from adocd.targets.run_dir import agent_sockets
 _CHECK = "programs"
 _ROCKSDB = re.compile(r"/librocksdb\.so[^/]*$")
 _BUNDLED = re.compile(r"/rocksdict[^/]*\.so$")
+_MYROCKS = re.compile(r"/ha_rocksdb\.so$")
 _REPLACED = " (deleted)"
 #: Most databases named per program.
 _NAMED = 3
@@ -92,7 +93,10 @@ def _said(program: RocksDBProcess, run_directory: Path, proc: Path, *, is_here: 
         more = len(program.directories) - _NAMED
         named = ", ".join(program.directories[:_NAMED]) + (f" and {more} more" if more > 0 else "")
         databases = f" and {named} open"
-    if _BUNDLED.search(program.library.removesuffix(_REPLACED)):
+    library = program.library.removesuffix(_REPLACED)
+    if _MYROCKS.search(library):
+        way_out = "nothing to do: MyRocks brings its own copy of RocksDB, which no agent is for"
+    elif _BUNDLED.search(library):
         way_out = "attach the Python agent in the program (adocd_agent.attach)"
     else:
         way_out = "start it by `adocd exec -- PROGRAM`, or as a service with LD_PRELOAD (docs/service.md)"
@@ -116,7 +120,7 @@ def _may_read(pid: int) -> bool:
 
 def _is_rocksdb(path: str) -> bool:
     bare = path.removesuffix(_REPLACED)
-    return bool(_ROCKSDB.search(bare) or _BUNDLED.search(bare))
+    return any(library.search(bare) for library in (_ROCKSDB, _BUNDLED, _MYROCKS))
 
 
 def _loaded(maps: Path) -> list[str]:

@@ -55,11 +55,19 @@ def agent_is_silent_during_stalls(facts: Facts) -> Iterator[Hit]:
 
 @rule(Severity.NOTE, "RocksDB statistics.h; db.h, DB::Properties::kCFStats")
 def not_all_is_measured(facts: Facts) -> Iterator[Hit]:
-    """Find that the agent cannot read all counters, usually because the program has no Statistics."""
+    """Find that not all counters can be read, usually because the program has no Statistics."""
     missing = [name for name, value in asdict(facts.snapshot.counters).items() if value is None]
     if any(cf.stall_counts is None for cf in facts.snapshot.column_families.values()):
         missing.append("stall_counts")
     if not missing:
+        return
+    if not facts.capabilities.can_change:
+        yield Hit(
+            "statistics",
+            f"no agent is in the program, and its LOG has not given {', '.join(missing)} yet: figures made from these "
+            "are unknown",
+            "RocksDB writes them to its LOG every stats_dump_period_sec, and some of them only with Statistics",
+        )
         return
     level = facts.capabilities.statistics
     yield Hit(

@@ -11,6 +11,7 @@ _ABOUT_CHANGES = frozenset(
     (
         *knobs.RULES,
         *memory.RULES,
+        measuring.rocksdb_is_too_old,
         measuring.changes_may_revert,
         measuring.limiter_may_tune_itself,
         measuring.limiter_tunes_itself,

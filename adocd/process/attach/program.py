@@ -18,7 +18,7 @@ from adocd.process.compiled import ROCKSDB_MARK
 from adocd.process.native import LIBRARY
 
 _ROCKSDB = re.compile(r"/librocksdb\.so[^/]*$")
-_OWN_COPY = re.compile(r"/(librocksdbjni|rocksdict)[^/]*$")
+_OWN_COPY = re.compile(r"/(librocksdbjni|rocksdict|ha_rocksdb)[^/]*$")
 _REPLACED = " (deleted)"
 #: RocksDB writes it when an open has succeeded, and again at the top of each LOG that it begins (AutoRollLogger).
 _DB_POINTER = re.compile(rb"DB pointer (0x[0-9a-f]+)")
@@ -78,7 +78,8 @@ class RunningProgram:
 
     def is_log_of(self, log: Path, name: str) -> bool:
         """Tell whether a database of this name writes this LOG: into its own directory, or into db_log_dir."""
-        absolute = os.path.join(os.path.realpath(self.proc / "cwd"), name)  # as RocksDB does: `..` stays
+        # As RocksDB does: `..` stays, and of a relative path only the working directory counts (env/fs_posix.cc).
+        absolute = name if os.path.isabs(name) else os.path.realpath(self.proc / "cwd")
         elsewhere = _NOT_IN_A_NAME.sub(b"_", os.fsencode(absolute.removeprefix("/")))[:_LONGEST_LOG_NAME].decode()
         return log == self.directory_of(name) / "LOG" or log.name == elsewhere + _LOG_ELSEWHERE
 

@@ -75,10 +75,15 @@ class DirectoryPlace:
             raise NoDatabase(why)
         try:
             database = self._options_in(path)
+            holder = self._holder(path / "LOCK")
+            log = self._log_path(path, database.get("db_log_dir", ""), holder)
         except (FileNotFoundError, NotADirectoryError):
             raise NoDatabase(f"{self._path} is no directory; a database there is followed once it is there") from None
-        holder = self._holder(path / "LOCK")
-        log = self._log_path(path, database.get("db_log_dir", ""), holder)
+        except OSError as error:
+            raise NoDatabase(
+                f"{path} cannot be looked into: {error.strerror}; adocd's user must be able to enter it and to read "
+                "LOG, OPTIONS-* and IDENTITY there (docs/attach.md)"
+            ) from None
         identity = _identity(path, log)
         return Place(
             database_id(platform.node(), str(path), identity),
@@ -111,6 +116,8 @@ class DirectoryPlace:
 
         In a separate log directory its name has the database's path as the program wrote it: perhaps as it was
         configured here, or the canonical one, or with a slash at the end. A LOG that the program has open comes first.
+        Of a relative path RocksDB takes the working directory alone (env/fs_posix.cc, GetAbsolutePath), which is most
+        often a directory above the database.
         """
         directory = Path(os.path.realpath(log_dir)) if log_dir else path
         named, opened = [path / "LOG"], list[Path]()
@@ -119,6 +126,9 @@ class DirectoryPlace:
             named = [directory / _log_name(each) for each in dict.fromkeys(written)]
             opened = self._opened_logs(directory, holder)
         there = [log for log in named if log.is_file()]
+        if directory != path and not there and not opened:
+            above = [log for log in (directory / _log_name(str(each)) for each in path.parents) if log.is_file()]
+            there = above if len(above) == 1 else []
         found = [log for log in there if log in opened] or (opened if len(opened) == 1 else there)
         if not found:
             raise NoDatabase(f"{path} has no LOG ({named[0]}); a RocksDB database there is followed once it is there")

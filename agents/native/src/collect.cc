@@ -122,7 +122,7 @@ JobTotals ReadJobs(const Session& session) {
     totals.compactions = counters.compactions;
     totals.compaction_read_bytes = counters.compaction_read_bytes;
     totals.compaction_written_bytes = counters.compaction_written_bytes;
-  } else if (session.statistics && session.statistics->get_stats_level() > rocksdb::StatsLevel::kExceptTickers) {
+  } else if (KeepsTickers(session.statistics.get())) {
     totals.flush_written_bytes = session.statistics->getTickerCount(rocksdb::FLUSH_WRITE_BYTES);
     totals.compaction_read_bytes = session.statistics->getTickerCount(rocksdb::COMPACT_READ_BYTES);
     totals.compaction_written_bytes = session.statistics->getTickerCount(rocksdb::COMPACT_WRITE_BYTES);
@@ -154,7 +154,7 @@ std::shared_ptr<const Sample> Collect(Session& session) {
 
   session.events->StallSampled(ReadDatabaseProperties(db, sample.get()), begun_s);
   sample->writes = ReadWriteCounters(db);
-  if (session.statistics) sample->tickers = ReadTickers(*session.statistics);
+  if (KeepsTickers(session.statistics.get())) sample->tickers = ReadTickers(*session.statistics);
   sample->histograms = session.histograms.At(session.statistics.get(), begun_s);
 
   if (session.write_latency) sample->write_latency = session.write_latency->NotEmpty();

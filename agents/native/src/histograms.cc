@@ -17,6 +17,10 @@ Histograms ReadHistograms(const rocksdb::Statistics& statistics) {
 
 }  // namespace
 
+bool KeepsTickers(const rocksdb::Statistics* statistics) {
+  return statistics && statistics->get_stats_level() > rocksdb::StatsLevel::kExceptTickers;
+}
+
 bool KeepsHistograms(const rocksdb::Statistics* statistics) {
   return statistics && statistics->get_stats_level() > rocksdb::StatsLevel::kExceptHistogramOrTimers;
 }

@@ -9,7 +9,8 @@ class Statistics;
 
 namespace adocd {
 
-// Whether the level of this Statistics object includes histograms; false for null.
+// Whether the level of this Statistics object includes tickers, or histograms too; false for null.
+bool KeepsTickers(const rocksdb::Statistics* statistics);
 bool KeepsHistograms(const rocksdb::Statistics* statistics);
 
 // Reads the histograms that have values, at most every kMaxAgeSeconds. RocksDB has about 60 and adds up each from 109

@@ -21,11 +21,12 @@ std::string CanonicalPath(const std::string& path) {
   return result;
 }
 
+// What RocksDB takes for a path's absolute form: of a relative one, the working directory alone (env/fs_posix.cc,
+// GetAbsolutePath).
 std::string AbsolutePath(const std::string& path) {
   if (!path.empty() && path[0] == '/') return path;
   char directory[PATH_MAX];
-  if (!getcwd(directory, sizeof directory)) return path;
-  return std::string(directory) + "/" + path;
+  return getcwd(directory, sizeof directory) ? directory : path;
 }
 
 // RocksDB's rule (file/filename.cc, InfoLogFileName): if db_log_dir is set, the LOG is named after the database's path.
@@ -83,8 +84,7 @@ std::string DatabaseId(const std::string& host, const std::string& path, const s
 }
 
 const char* StatisticsLevelName(const rocksdb::Statistics* statistics) {
-  if (!statistics) return "none";
-  if (statistics->get_stats_level() <= rocksdb::StatsLevel::kExceptTickers) return "none";
+  if (!KeepsTickers(statistics)) return "none";
   return KeepsHistograms(statistics) ? "all" : "tickers";
 }
 

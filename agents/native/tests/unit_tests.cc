@@ -579,11 +579,12 @@ void TestCfStats() {
 
 void TestHistograms() {
   using rocksdb::StatsLevel;
-  EXPECT(!KeepsHistograms(nullptr));
+  EXPECT(!KeepsHistograms(nullptr) && !KeepsTickers(nullptr));
   const auto statistics = rocksdb::CreateDBStatistics();
   for (const auto level : {StatsLevel::kDisableAll, StatsLevel::kExceptHistogramOrTimers}) {
     statistics->set_stats_level(level);
     EXPECT(!KeepsHistograms(statistics.get()) && !HistogramCache().At(statistics.get(), 9));
+    EXPECT(KeepsTickers(statistics.get()) == (level != StatsLevel::kDisableAll));  // else they stand still
   }
   for (const auto level : {StatsLevel::kExceptTimers, StatsLevel::kExceptDetailedTimers, StatsLevel::kAll}) {
     statistics->set_stats_level(level);

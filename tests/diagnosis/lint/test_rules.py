@@ -225,6 +225,7 @@ def test_where_nothing_can_be_changed_nobody_speaks_of_turning() -> None:
     facts = replace(defaults(), detail=replace(defaults().detail, capabilities=Capabilities()))
     assert {"threads-out-of-reach", "changes-may-revert"} <= {r.name for r in RULES if list(r.findings(facts))}
     assert fired(facts) == set()
+    assert fired(with_version(facts, "6.29.5")) == set(), "MyRocks, of which only the directory can be observed"
     assert fired(with_options(facts, disable_auto_compactions="true")) == {"compaction-is-off"}
 
 

@@ -76,6 +76,11 @@ def test_a_program_that_brings_its_own_copy() -> None:
     assert "docs/attach.md" in said
 
 
+def test_mariadb_with_myrocks(tmp_path: Path) -> None:
+    maps = "7f0000000000-7f0000001000 r-xp 00000000 fe:00 1234   /usr/lib/mysql/plugin/ha_rocksdb.so\n"
+    assert "server (77) brings its own copy of RocksDB" in refusal(77, fake(tmp_path, maps))
+
+
 def fake(proc: Path, maps: str, exe: Path = Path("/bin/true"), status: str = "State:\tS (sleeping)\n") -> Path:
     """A process as /proc shows it, for what this machine does not have."""
     own = proc / "77"
@@ -227,6 +232,18 @@ def test_a_log_in_another_directory_belongs_to_its_database(tmp_path: Path, name
         assert not (database / "LOG").exists()
         found = attachment.look(program.pid)
         assert [each.directory for each in found.databases] == [database]
+
+
+def test_a_log_in_another_directory_is_called_by_the_cwd_alone_where_the_path_is_relative(tmp_path: Path) -> None:
+    """As RocksDB does it (env/fs_posix.cc, GetAbsolutePath)."""
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    code = f"import os\nos.chdir({str(tmp_path)!r})\n{LOG_ELSEWHERE}"
+    arguments: list[str | Path] = [sys.executable, "-c", code, compiled.rocksdb().path, "db", logs]
+    with Program(arguments, environment(None, None)) as program:
+        assert [log.name for log in logs.iterdir()] == [str(tmp_path)[1:].replace("/", "_") + "_LOG"]
+        found = attachment.look(program.pid)
+        assert [each.directory for each in found.databases] == [tmp_path / "db"]
 
 
 def test_a_program_with_no_database_open(host: Program, run_dir: Path) -> None:
