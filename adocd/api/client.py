@@ -24,6 +24,10 @@ class NotInTime(NoDaemon):
     """A daemon is there and does not answer in time: what was asked may still happen."""
 
 
+class AnswerLost(NoDaemon):
+    """A daemon had the request and ended before it answered: what was asked may have happened."""
+
+
 class MayNotAsk(NoDaemon):
     """This user may not use the socket: a daemon may be there."""
 
@@ -34,6 +38,10 @@ class RestError(Exception):
     def __init__(self, status: int, detail: str) -> None:
         super().__init__(detail)
         self.status = status
+
+
+class _Cut(Exception):
+    """The connection was closed before there was a whole answer."""
 
 
 class RestClient:
@@ -62,6 +70,12 @@ class RestClient:
         try:
             request = HttpRequest.of(self._socket, method, path, **more)
             status, body = self._exchange(request)
+        except _Cut as error:
+            if method != "GET":
+                raise AnswerLost(
+                    f"{error}: it may have been done or not, and adocctl audit says so once a daemon answers"
+                ) from None
+            raise self._none(error) from None
         except NotAllowed as error:
             raise MayNotAsk(
                 f"{error}; ask as root, as the daemon's user, or as a member of the group that the socket belongs to"
@@ -69,10 +83,7 @@ class RestClient:
         except Silent as error:
             raise NotInTime(f"the daemon is there and does not answer: {error}") from None
         except TargetError as error:
-            raise NoDaemon(
-                f"no daemon answers at {self._socket} ({error}); start one by `adocd serve`, "
-                "or say by ADOCD_RUN_DIR where it runs"
-            ) from None
+            raise self._none(error) from None
         try:
             content = json.loads(body)
         except ValueError:
@@ -82,6 +93,12 @@ class RestClient:
             raise RestError(status, str(detail or f"{method} {path} was refused with status {status}"))
         return content
 
+    def _none(self, error: Exception) -> NoDaemon:
+        return NoDaemon(
+            f"no daemon answers at {self._socket} ({error}); start one by `adocd serve`, "
+            "or say by ADOCD_RUN_DIR where it runs"
+        )
+
     def _exchange(self, request: HttpRequest) -> tuple[int, bytes]:
         """Send the request; retry while the daemon accepts no connections, which is safe: nothing was sent then."""
         until_s = time.monotonic() + _BUSY_S
@@ -89,6 +106,8 @@ class RestClient:
             try:
                 return self._ask(request)
             except (OSError, NotHttp, TooLarge, CutOff) as error:
+                if isinstance(error, CutOff | ConnectionResetError | BrokenPipeError):
+                    raise _Cut(str(request.failure(CutOff(answered=False), self._timeout_s))) from None
                 said = request.failure(error, self._timeout_s)
                 if not isinstance(said, Busy) or time.monotonic() > until_s:
                     raise said or error from None

@@ -3,10 +3,12 @@
 import asyncio
 import json
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 
+from adocd.api import restored as after_restore
+from adocd.api import sentences
 from adocd.cli.agent_built import find_or_build_agent, find_or_build_java_agent
 from adocd.cli.exits import Exit, fail
 from adocd.cli.target import Json
@@ -73,8 +75,7 @@ def detach(
     try:
         java = jvm.running(pid)
         socket = attachment.socket_of(pid, directory)
-        if socket is not None:
-            _refuse_unless_restored(pid, asyncio.run(restore_to_leave(socket)))
+        unlike = [] if socket is None else _left(pid, asyncio.run(restore_to_leave(socket)))
         if java is not None:
             jvm.detach(java, directory)
         else:
@@ -85,18 +86,25 @@ def detach(
         typer.echo(json.dumps({"pid": pid}))
     else:
         say(f"detached from process {pid}: its options are restored, and the agent has ended")
+        for option in unlike:
+            say(f"  but {sentences.not_original(option)}: {after_restore.whose(option)}")
 
 
-def _refuse_unless_restored(pid: int, result: PanicResult) -> None:
-    for restored in result.restored.values():
+def _left(pid: int, result: PanicResult) -> list[dict[str, Any]]:
+    """List what is not its original after a restore; an agent that could not restore all must stay."""
+    results: dict[str, dict[str, Any]] = result.restored
+    for database, restored in results.items():
         if restored["state"] in ("running", "waiting"):
             fail(
                 f"the agent in process {pid} still restores options ({restored['steps_left']} steps left): try again "
                 "when it is done; it goes on by itself",
                 Exit.REFUSED,
             )
+        if restored["errors"] and result.unlike.get(database) != []:
+            _failed(pid, str(restored["errors"][0]))
     if result.failed:
         _failed(pid, next(iter(result.failed.values())))
+    return [option for options in result.unlike.values() for option in options]
 
 
 def _failed(pid: int, why: str) -> NoReturn:

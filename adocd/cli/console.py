@@ -14,9 +14,14 @@ from adocd.model.printable import printable_lines
 PIPE_COLUMNS = 10_000
 
 
+def is_screen() -> bool:
+    """Whether a person sees the output; it may be closed, too (>&-)."""
+    return sys.stdout is not None and sys.stdout.isatty()
+
+
 def columns() -> int | None:
     """Return the width for tables: the terminal's or $COLUMNS, else the width of a pipe."""
-    return None if sys.stdout.isatty() or "COLUMNS" in os.environ else PIPE_COLUMNS
+    return None if is_screen() or "COLUMNS" in os.environ else PIPE_COLUMNS
 
 
 class Terminal(Console):

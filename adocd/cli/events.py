@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import shlex
 import time
 from typing import Annotated, Any
 
@@ -129,7 +130,9 @@ def _print(kind: str, data: dict[str, Any], *, as_json: bool) -> None:
 
 def audit(
     target: OpenTargetName = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="How many of the latest to show.")] = 20,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=1, max=1000, help="How many of the latest to show.")
+    ] = _LINES,
     before: Annotated[
         int | None, typer.Option("--before", min=1, metavar="ID", help="Only those before this one.")
     ] = None,
@@ -143,4 +146,10 @@ def audit(
     if before is not None:
         query["before"] = before
     answer = client.get("/v1/operations", **query)
-    show.json_or(as_json, answer, show_events.operations)
+    asked = [
+        "adocctl",
+        "audit",
+        *([] if target is None else [target]),
+        *([] if limit == _LINES else ["-n", str(limit)]),
+    ]
+    show.json_or(as_json, answer, lambda content: show_events.operations(content, shlex.join(asked)))

@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from adocd.cli.show import changed
+from adocd.api.changed import changed
 from adocd.model.options import OPTIONS, OUT_OF_THE_WAY
+from adocd.model.values import RATE_LIMITER_WORD, THREAD_POOL_PREFIX
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,15 +43,17 @@ def exported(detail: dict[str, Any], overrides: list[dict[str, Any]]) -> Exporte
     database: dict[str, Kept] = {}
     families: dict[str, dict[str, Kept]] = {}
     left_out = []
-    for scope, name, now, original in changed(detail):
-        why = _momentary(name, now)
-        is_database = scope == "database"
-        where = "" if is_database else f" of column family {scope}"
+    for each in changed(detail) or ():
+        if each.option == RATE_LIMITER_WORD or each.option.startswith(THREAD_POOL_PREFIX):
+            continue  # no OPTIONS file has it: see below
+        why = _momentary(each.option, each.now)
+        is_database = each.scope == "database"
+        where = "" if is_database else f" of column family {each.scope}"
         if why is not None:
-            left_out.append(f"{name}{where} = {now} (originally {original}): {why}")
+            left_out.append(f"{each.option}{where} = {each.now} (originally {each.original}): {why}")
             continue
-        kept = Kept(now, original, _pinned_by(overrides, name, None if is_database else scope))
-        (database if is_database else families.setdefault(scope, {}))[name] = kept
+        kept = Kept(each.now, each.original, _pinned_by(overrides, each.option, None if is_database else each.scope))
+        (database if is_database else families.setdefault(each.scope, {}))[each.option] = kept
     left_out += _no_options(detail)
     condition = None if detail["sample"] is None else detail["sample"]["condition"]
     held = (detail["stall"] or {}).get("condition", condition)

@@ -56,7 +56,7 @@ def serve(
     SIGTERM restores every changed option and ends the daemon. SIGHUP reloads the configuration.
     """
     file = config or SYSTEM_CONFIG
-    had_config = config is not None or os.path.exists(file)  # never raises
+    had_config = config is not None or _is_there(file)
     settings = load(file if had_config else None)
     looks = _log_format(log_format, settings)
     logs.to_stderr(looks, verbose=verbose)
@@ -109,6 +109,17 @@ def _address(listen: str | None, port: int | None) -> Address | None:
         return address.parse(listen)
     except ValueError as error:
         fail(f"--listen: {error}", Exit.USAGE)
+
+
+def _is_there(file: Path) -> bool:
+    """Whether there is a file; one that cannot be reached is: its daemon must not run with the defaults instead."""
+    try:
+        os.lstat(file)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def _log_format(wanted: str | None, settings: Config) -> logs.Format:

@@ -9,6 +9,7 @@ from rich.table import Table
 
 from adocd.api import remedy, sentences
 from adocd.api import restored as after_restore
+from adocd.api.changed import changed
 from adocd.api.latency_in_words import write_latency
 from adocd.api.repeats import in_rows
 from adocd.cli.console import Terminal, columns
@@ -86,8 +87,8 @@ def status(t: dict[str, Any]) -> None:
         family = f" ({override['column_family']})" if override["column_family"] else ""
         effect = override["ineffective"] or "in force"
         facts.add_row("override", f"{override['option']}{family} = {override['value']}, by {override['who']}: {effect}")
-    for scope, name, now, original in changed(t):
-        facts.add_row(f"changed in {scope}", f"{name} = {now} (originally {original})")
+    for each in changed(t) or ():
+        facts.add_row(f"changed in {each.scope}", f"{each.option} = {each.now} (originally {each.original})")
     console.print(facts)
     if t["last_decision"]:
         console.print("\nThe last decision:")
@@ -214,11 +215,11 @@ def resumed(answer: dict[str, Any]) -> None:
 
 
 def left_alone(*, remembered: bool | None, everything: bool) -> None:
-    """Say what keeps the databases unchanged after a restore; None: the daemon is there and did not answer in time."""
+    """Say what keeps the databases unchanged after a restore; None: the daemon has it and did not say so."""
     if remembered is None:
         console.print(
-            "The daemon did not answer in time, so it may remember this or not: once it answers, ask again, and "
-            "adocctl status says whether it leaves the databases alone."
+            "The daemon did not say whether it remembers this: once it answers, ask again, and adocctl status says "
+            "whether it leaves the databases alone."
         )
     elif not remembered:
         console.print("No daemon remembers it: one that runs or starts later applies its policies.")
@@ -249,21 +250,6 @@ def restored(answer: dict[str, Any]) -> None:
         console.print("No database is open, so there is nothing to restore.")
     if any("did not answer" in reason for reason in answer["failed"].values()):
         console.print("An agent that did not answer restores its originals when its lease expires. See adocctl status.")
-
-
-def changed(t: dict[str, Any]) -> list[tuple[str, str, str, str]]:
-    """List the options that differ from their originals: scope, name, value now, original value."""
-    now, then = t["options"], t["originals"]
-    if now is None or then is None:
-        return []
-    scopes = [("database", now["database"], then["database"])]
-    scopes += [(name, now["column_families"].get(name, {}), old) for name, old in then["column_families"].items()]
-    return [
-        (scope, name, current[name], old)
-        for scope, current, originals in scopes
-        for name, old in originals.items()
-        if name in current and current[name] != old
-    ]
 
 
 def labels_in_words(t: dict[str, Any]) -> str:

@@ -20,8 +20,8 @@ def line(kind: str, event: dict[str, Any]) -> str:
     return printable(f"{at}  {kind:<9} {path}{said}")
 
 
-def operations(answer: dict[str, Any]) -> None:
-    """Show the audit trail, oldest first."""
+def operations(answer: dict[str, Any], asked: str) -> None:
+    """Show the audit trail, oldest first; `asked` is the command that lists it."""
     done = sorted(answer["operations"], key=lambda each: int(each["id"]))
     if not done:
         show.console.print("Nobody has done anything yet.")
@@ -35,7 +35,7 @@ def operations(answer: dict[str, Any]) -> None:
         )  # fmt: skip
     show.console.print(rows)
     if answer.get("next_before") is not None:
-        show.console.print(f"There are older ones: adocctl audit --before {answer['next_before']}")
+        show.console.print(f"There are older ones: {asked} --before {answer['next_before']}")
 
 
 def _decision(event: dict[str, Any]) -> str:

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from adocd.api.client import MayNotAsk, NoDaemon, NotInTime, RestError
+from adocd.api.client import AnswerLost, MayNotAsk, NoDaemon, NotInTime, RestError
 from adocd.api.restored import not_back
 from adocd.cli import completing, policy, show, show_policy
 from adocd.cli.exits import Exit, fail
@@ -97,16 +97,20 @@ def restore(
         fail("say which target to restore, or --all", Exit.USAGE)
     client = daemon()
     remembered: bool | None = False
+    is_asked = False
     try:
         path = "/v1/restore" if everything else f"/v1/targets/{target_id(client, target)}/restore"
+        is_asked = True
         answer = client.post(path)
         remembered = True
     except NoDaemon as error:
-        remembered = None if isinstance(error, NotInTime) else False
+        remembered = None if is_asked and isinstance(error, AnswerLost | NotInTime) else False
         answer = _restore_directly(None if everything else target, error)
     except RestError as error:
         if error.status < 500:
             raise
+        # 503: it takes no requests now, and has not seen this one.
+        remembered = None if is_asked and error.status != 503 else False
         answer = _restore_directly(None if everything else target, error)
     show.json_or(as_json, answer, show.restored)
     if not as_json:
@@ -120,9 +124,12 @@ def _restore_directly(target: str | None, because: NoDaemon | RestError) -> dict
     import asyncio  # noqa: PLC0415
     from dataclasses import asdict  # noqa: PLC0415
 
-    from adocd.daemon.change.panic import restore_without_daemon  # noqa: PLC0415
+    from adocd.daemon.change.panic import SeveralMeant, restore_without_daemon  # noqa: PLC0415
 
-    result = asyncio.run(restore_without_daemon(run_dir.run_dir(), target))
+    try:
+        result = asyncio.run(restore_without_daemon(run_dir.run_dir(), target))
+    except SeveralMeant as error:
+        fail(f"say which target is meant: {error}", Exit.USAGE)
     if not result.restored and not result.failed:
         if isinstance(because, MayNotAsk):  # who may not see the daemon does not see the agents either
             raise because

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 import typer
 
-from adocd.api.client import NoDaemon, NotInTime
+from adocd.api.client import AnswerLost, MayNotAsk, NoDaemon, NotInTime
 from adocd.cli import show, show_tokens
 from adocd.cli.exits import EPILOG, Exit, fail
 from adocd.cli.parameters import parse_duration_s
@@ -29,6 +29,10 @@ T = TypeVar("T")
 #: As in REST (adocd.api.rest.tokens), which takes too long to import here.
 _LONGEST_S = 10 * 366 * 86400.0
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Who will use it; the audit trail shows this name.")]
+
+
+class _NoSuchToken(Exception):
+    """The token file has no token of this name."""
 
 
 class ScopeName(StrEnum):
@@ -62,7 +66,7 @@ def create(
 
     try:
         answer = _done(lambda: daemon().post("/v1/tokens", body), directly, may_be_twice=False)
-    except NotInTime as error:  # it may still make the token, and nobody would have seen its secret
+    except (AnswerLost, NotInTime) as error:  # it may still make the token, and nobody would have seen its secret
         fail(f"{error}; see adocctl token list, and revoke {name} if it is there", Exit.NO_DAEMON)
     show.json_or(as_json, answer, show_tokens.created)
 
@@ -84,7 +88,7 @@ def revoke(name: Name, as_json: Json = False) -> None:
 
     def directly(store: TokenStore) -> dict[str, Any]:
         if not store.revoke(name):
-            fail(f"there is no token {name!r}; `adocctl token list` shows them", Exit.NO_TARGET)
+            raise _NoSuchToken(name)
         return {"revoked": name}
 
     answer = _done(lambda: daemon().delete(f"/v1/tokens/{quote(name, safe='')}"), directly, may_be_twice=True)
@@ -96,22 +100,31 @@ def _done(
 ) -> T:
     """Ask the daemon; if none answers, work on the token file and say which one.
 
-    Raises NotInTime where the daemon has the request and it may not be carried out a second time.
+    A daemon that is there may keep its tokens in another file. Raises MayNotAsk, and NotInTime or AnswerLost where the
+    daemon has the request, and it may not be carried out a second time or the file does not have the token.
     """
     try:
         return by_daemon()
+    except MayNotAsk:
+        raise
     except NoDaemon as error:
-        if isinstance(error, NotInTime) and not may_be_twice:
+        has_it = isinstance(error, AnswerLost | NotInTime)
+        if has_it and not may_be_twice:
             raise
-        store = TokenStore(tokens_path(journal_path(run_dir.run_dir())))
+        unheard = error
+    store = TokenStore(tokens_path(journal_path(run_dir.run_dir())))
     try:
         answer = directly(store)
+    except _NoSuchToken as error:
+        if has_it:
+            raise unheard from None
+        fail(f"no daemon answers, and there is no token {str(error)!r} in {store.path}", Exit.NO_TARGET)
     except BadName as error:
         fail(str(error), Exit.USAGE)
     except NameTaken as error:
         fail(str(error), Exit.REFUSED)
     except TokenError as error:
-        fail(f"no daemon answers that this user may ask, and {error}", Exit.NO_DAEMON)
+        fail(f"no daemon answers, and {error}", Exit.NO_DAEMON)
     if changes:
         say(f"no daemon answers; a daemon that keeps its tokens in {store.path} will use this change", err=True)
     else:

@@ -20,7 +20,9 @@ from tests.cli.harness import BIN
 class PseudoTerminal:
     """Runs `adocctl` with these arguments at a terminal of its own; `output` is all that it wrote."""
 
-    def __init__(self, *arguments: str, run_dir: Path, columns: int = 80, lines: int = 24) -> None:
+    def __init__(
+        self, *arguments: str, run_dir: Path, columns: int = 80, lines: int = 24, kind: str = "xterm-256color"
+    ) -> None:
         self._master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
         self.before = termios.tcgetattr(slave)
@@ -28,7 +30,7 @@ class PseudoTerminal:
         self.process = subprocess.Popen(
             [str(BIN / "adocctl"), *arguments],
             stdin=slave, stdout=slave, stderr=slave, start_new_session=True,
-            env=environment | {"ADOCD_RUN_DIR": str(run_dir), "TERM": "xterm-256color"},
+            env=environment | {"ADOCD_RUN_DIR": str(run_dir), "TERM": kind},
             preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # noqa: PLW1509 its keys shall be signals
         )  # fmt: skip
         self._slave = slave

@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import os
 import socket
+import subprocess
+import threading
 from datetime import datetime
 from pathlib import Path
 
 import pytest
 
-from adocd.api.client import RestClient
+from adocd.api.client import AnswerLost, RestClient
 from adocd.cli import show, steer
 from adocd.targets.run_dir import daemon_socket
 from tests.cli.harness import (
+    BIN,
     adocctl_json,
     command,
     environment_of,
@@ -203,7 +206,54 @@ def test_a_restore_does_not_claim_that_a_daemon_which_is_there_remembers_nothing
         hangs.bind(str(daemon_socket(run_dir)))
         hangs.listen()
         steer.restore(target=None, everything=True)
-    assert "did not answer in time" in printed[-1]
+    assert "The daemon did not say whether it remembers this" in printed[-1]
+
+
+def cut_off(listening: socket.socket) -> None:
+    """Take a request and end before it is answered, as a daemon that is restarted meanwhile."""
+    connection, _ = listening.accept()
+    with connection:
+        connection.recv(1 << 16)
+
+
+def test_a_restore_whose_answer_is_lost_may_be_remembered(run_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    printed = list[str]()
+    monkeypatch.setenv("ADOCD_RUN_DIR", str(run_dir))
+    monkeypatch.setattr(show.console, "print", lambda *said: printed.extend(map(str, said)))
+    with FakeAgent(run_dir, [FakeDatabase(run_dir / "db")]), socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(daemon_socket(run_dir)))
+        listening.listen()
+        ends = threading.Thread(target=cut_off, args=[listening])
+        ends.start()
+        steer.restore(target=None, everything=True)
+        ends.join()
+        assert "did not say whether it remembers this" in printed[-1]
+        ends = threading.Thread(target=cut_off, args=[listening])
+        ends.start()
+        with pytest.raises(
+            AnswerLost, match="closed the connection before it had answered POST /v1/pause: it may have"
+        ):
+            RestClient(daemon_socket(run_dir)).post("/v1/pause")
+        ends.join()
+
+
+def test_without_a_daemon_a_name_that_fits_several_restores_none(run_dir: Path) -> None:
+    one, other = (FakeDatabase(run_dir / name / "db") for name in "ab")
+    with FakeAgent(run_dir, [one]), FakeAgent(run_dir, [other], pid=os.getppid()):
+        done = command("adocctl", "restore", "db", run_dir=run_dir)
+        done.failed(2, "say which target is meant: ", str(run_dir / "a" / "db"), str(run_dir / "b" / "db"))
+        done = command("adocctl", "restore", "a/db", run_dir=run_dir)
+        assert (done.status, "FAILED" in done.out) == (0, False)
+
+
+def test_a_restore_without_an_output_restores_all_the_same(run_dir: Path) -> None:
+    """As a hook that closes its descriptors starts it."""
+    with FakeAgent(run_dir, [FakeDatabase(run_dir / "db")]):
+        done = subprocess.run(
+            ["sh", "-c", f"exec {BIN / 'adocctl'} restore --all >&-"],
+            env=os.environ | {"ADOCD_RUN_DIR": str(run_dir)}, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_restore_without_daemon_and_agents(run_dir: Path) -> None:

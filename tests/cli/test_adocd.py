@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 import subprocess
 import urllib.request
@@ -10,9 +11,14 @@ from pathlib import Path
 
 import pytest
 
+from adocd.cli import attach, serve
+from adocd.cli.exits import Failure
+from adocd.daemon.change.panic import PanicResult
 from tests.cli.harness import command, log_of, serving
 from tests.support.fake_agent import FakeAgent
 from tests.support.waiting import eventually
+
+NOT_BACK: dict[str, object] = {"option": "write_buffer_size", "value": "8", "original": "4", "is_ours": None}
 
 
 def test_serve_refuses_an_agent_that_is_not_there(run_dir: Path) -> None:
@@ -127,3 +133,46 @@ def test_check_config(run_dir: Path) -> None:
 def test_help_and_version(run_dir: Path, name: str) -> None:
     assert "Exit codes" in command(name, "--help", run_dir=run_dir).ok()
     assert command(name, "--version", run_dir=run_dir).ok().startswith(f"{name} 0.")
+
+
+@pytest.mark.parametrize(
+    ("errors", "unlike", "stays"),
+    [
+        ([], [], False),
+        (["IO error"], [], False),
+        (["IO error"], [NOT_BACK], True),
+        (["IO error"], None, True),
+        ([], [NOT_BACK], False),
+    ],
+    ids=[
+        "all is back",
+        "an error, and all is back",
+        "an error, and not all is back",
+        "an error, and nobody knows",
+        "its own program has set it",
+    ],
+)
+def test_an_agent_whose_restore_failed_is_not_detached(
+    errors: list[str], unlike: list[dict[str, object]] | None, stays: bool
+) -> None:
+    """Nothing would be left that could undo the change."""
+    restored: dict[str, dict[str, object]] = {
+        "a": {"state": "done", "steps_left": 0, "waiting_for": None, "errors": errors}
+    }
+    result = PanicResult(restored, {} if unlike is None else {"a": unlike})
+    if stays:
+        with pytest.raises(Failure, match="the options of process 7 are not restored, so its agent stays: IO error"):
+            attach._left(7, result)
+    else:
+        assert attach._left(7, result) == unlike
+
+
+def test_a_configuration_that_cannot_be_reached_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A daemon that took the defaults instead would say nothing of it, and control nothing."""
+    file = tmp_path / "adocd.toml"
+    assert not serve._is_there(file)
+    assert not serve._is_there(file / "below")
+    file.symlink_to(tmp_path / "nowhere")
+    assert serve._is_there(file)
+    monkeypatch.setattr(os, "lstat", lambda _: (_ for _ in ()).throw(PermissionError(13, "Permission denied")))
+    assert serve._is_there(tmp_path / "closed" / "adocd.toml")

@@ -216,7 +216,7 @@ def test_the_audit_trail(run_dir: Path) -> None:
         assert header.split() == ["#", "time", "who", "what", "database", "in", "words"]
         assert first.startswith("11 ")
         assert second.endswith("the law rests, 12")
-        assert more == "There are older ones: adocctl audit --before 11"
+        assert more == "There are older ones: adocctl audit -n 2 --before 11"
         assert json.loads(command("adocctl", "audit", "--json", run_dir=run_dir).ok()) == answer
         assert parse_qs(urlsplit(daemon.asked[0][1]).query) == {"limit": ["2"], "before": ["13"]}
     with FakeDaemon(run_dir, {"/v1/operations": (200, {"operations": [], "next_before": None})}):

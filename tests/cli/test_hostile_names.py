@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 import typer.main
 
+from adocd.api.changed import changed
 from adocd.cli import adocctl, show_export
 from adocd.cli.console import PIPE_COLUMNS
 from adocd.cli.exported import Exported, Kept
-from adocd.cli.show import changed
 from adocd.model.printable import printable
 from tests.cli.harness import command, log_of, serving
 from tests.daemon.harness import overflowing
@@ -122,7 +122,7 @@ def restored(evil: Evil) -> Evil:
     """The same once the daemon has seen that the originals are back: `export` then names the path, and no options."""
     evil.run("restore", "T")
 
-    eventually(lambda: not list(changed(json.loads(evil.run("status", "T", "--json")))), what="the originals")
+    eventually(lambda: changed(json.loads(evil.run("status", "T", "--json"))) == [], what="the originals")
     return evil
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from adocd.api.client import NotInTime, RestClient
+from adocd.api.client import MayNotAsk, NotInTime, RestClient
 from adocd.cli import token as token_command
 from adocd.cli.exits import Exit, Failure
 from tests.cli.harness import command, log_of, serving
@@ -156,6 +156,21 @@ def test_a_token_is_revoked_beside_a_daemon_that_hangs(run_dir: Path, monkeypatc
     with pytest.raises(Failure, match="does not answer in time; see adocctl token list, and revoke a") as refused:
         token_command.create("a")
     assert refused.value.code == Exit.NO_DAEMON
+    with pytest.raises(NotInTime):
+        token_command.revoke("a")  # the daemon may keep its tokens elsewhere, so nobody knows that there is none
+
+
+def test_beside_a_daemon_that_may_not_be_asked_no_token_is_made(run_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """That daemon would not know it."""
+
+    def refused(*_: object) -> None:
+        raise MayNotAsk("daemon.sock may not be used")
+
+    monkeypatch.setenv("ADOCD_RUN_DIR", str(run_dir))
+    monkeypatch.setattr(RestClient, "post", refused)
+    with pytest.raises(MayNotAsk):
+        token_command.create("a")
+    assert not (run_dir / "tokens.json").exists()
 
 
 def test_without_a_daemon(run_dir: Path) -> None:
@@ -170,7 +185,8 @@ def test_without_a_daemon(run_dir: Path) -> None:
     eventually(lambda: listed()[0]["expired"], what="it expires")
     assert json.loads(command("adocctl", "token", "revoke", "a", "--json", run_dir=run_dir).ok()) == {"revoked": "a"}
     assert listed() == []
-    command("adocctl", "token", "revoke", "a", run_dir=run_dir).failed(4, "there is no token 'a'")
+    why = f"no daemon answers, and there is no token 'a' in {run_dir}/tokens.json"
+    command("adocctl", "token", "revoke", "a", run_dir=run_dir).failed(4, why)
     command("adocctl", "token", "create", "a b", run_dir=run_dir).failed(2, "a token's name must be")
     command("adocctl", "token", "create", "a", "--for", "5", run_dir=run_dir).failed(2, "--for must be a time")
     (run_dir / "tokens.json").write_text("{")

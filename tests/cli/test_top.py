@@ -411,3 +411,19 @@ def test_json_is_a_line_for_each_look(run_dir: Path) -> None:
         terminal.shows('"problem": null')
         terminal.press("\x03")
         assert terminal.ends() == 0
+
+
+def test_a_rate_limit_that_was_changed_is_shown() -> None:
+    none: dict[str, Any] = {"database": {}, "column_families": {}}
+    now, then = none | {"rate_limiter_bytes_per_s": 8_000_000}, none | {"rate_limiter_bytes_per_s": 400_000_000}
+    assert words.knobs(detail("/db", options=now, originals=then)) == (
+        f"rate_limiter_bytes_per_s {option_value('rate_limiter_bytes_per_s', '400000000')} → "
+        f"{option_value('rate_limiter_bytes_per_s', '8000000')}"
+    )
+
+
+def test_a_terminal_that_cannot_redraw_gets_one_frame(run_dir: Path) -> None:
+    """Such as a shell within an editor."""
+    with serving(run_dir), PseudoTerminal("top", run_dir=run_dir, kind="dumb") as terminal:
+        assert terminal.ends() == 0
+        assert "No database to show" in terminal.output

@@ -2,7 +2,6 @@
 
 import json
 import signal
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +11,7 @@ from typing import Annotated, Any
 import typer
 from rich.live import Live
 
-from adocd.cli.console import Terminal, columns
+from adocd.cli.console import Terminal, columns, is_screen
 from adocd.cli.exits import Exit, fail
 from adocd.cli.parameters import seconds
 from adocd.cli.target import Json, OpenTargetName, daemon, target_id
@@ -30,7 +29,7 @@ def top(
         float, typer.Option(parser=seconds, metavar="TIME", help="Time between two refreshes: 0.5, 2s, 1min.")
     ] = 1.0,
     once: Annotated[
-        bool, typer.Option("--once", help="Print one frame and exit; the default without a terminal.")
+        bool, typer.Option("--once", help="Print one frame and exit; the default without a terminal that can redraw.")
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -48,7 +47,7 @@ def top(
     try:
         if as_json:
             _lines(feed, interval, once=once)
-        elif once or not sys.stdout.isatty():
+        elif once or not is_screen() or Terminal().is_dumb_terminal:
             frame = _first(feed)
             Terminal(width=columns()).print(Screen(frame, _place(), live=False))
         else:

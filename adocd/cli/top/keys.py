@@ -43,7 +43,7 @@ def quits(typed: str) -> bool:
 @contextlib.contextmanager
 def keys() -> Iterator[Keyboard]:
     """Read keys while the body runs, then restore the terminal's settings."""
-    if not sys.stdin.isatty():
+    if sys.stdin is None or not sys.stdin.isatty():
         yield Keyboard(None)
         return
     descriptor = sys.stdin.fileno()

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from adocd.cli.show import changed, jobs_in_words, waits
+from adocd.api.changed import PROCESS, changed
+from adocd.cli.show import jobs_in_words, waits
 from adocd.model.in_words import knob_value, option_value, size, span
 
 _EIGHTHS = "▁▂▃▄▅▆▇█"
@@ -36,9 +37,10 @@ def knobs(detail: dict[str, Any]) -> str:
     if not found:
         return jobs_and_memtable(detail)
     words = [
-        f"{_SHORT.get(name, name)}{'' if scope in ('database', 'default') else f' ({scope})'} "
-        f"{option_value(name, then)} → {option_value(name, now)}"
-        for scope, name, now, then in sorted(found, key=lambda each: each[1] not in _SHORT)
+        f"{_SHORT.get(each.option, each.option)}"
+        f"{'' if each.scope in ('database', PROCESS, 'default') else f' ({each.scope})'} "
+        f"{option_value(each.option, each.original)} → {option_value(each.option, each.now)}"
+        for each in sorted(found, key=lambda each: each.option not in _SHORT)
     ]
     more = f", {len(words) - _FIT} more" if len(words) > _FIT else ""
     return ", ".join(words[:_FIT]) + more

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from adocd.api.changed import Changed, changed
 from adocd.api.repeats import CHANGED_NOTHING, in_rows
 from adocd.api.web.page.model import decisions, settings
 from adocd.api.web.page.model.decisions import ToldDecision
@@ -135,14 +136,19 @@ def test_options_that_differ_from_their_originals_are_found() -> None:
     now = {"database": {"a": "2", "b": "1"}, "column_families": {"default": {"c": "5"}}, "rate_limiter_bytes_per_s": 9}
     then = {"database": {"a": "1"}, "column_families": {"default": {"c": "5"}}, "rate_limiter_bytes_per_s": 7}
     detail = {"options": now, "originals": then, "state": "attached"}
-    found = settings.changed(detail) or []
+    found = changed(detail) or []
     assert [(each.scope, each.option, each.now, each.original) for each in found] == [
         ("database", "a", "2", "1"), ("process", "rate_limiter_bytes_per_s", "9", "7"),
     ]  # fmt: skip
     assert settings.changed_in_words(detail, "These go back") == (
         "These go back: a 2 (originally 1), rate_limiter_bytes_per_s 9 bytes/s (originally 7 bytes/s)."
     )
-    assert settings.changed(detail | {"originals": now}) == []
+    assert changed(detail | {"originals": now}) == []
+    grown = {"options": now | {"thread_pools": {"low": 6}}, "originals": now | {"thread_pools": {"low": 2}}}
+    assert changed(grown | {"sample": {"threads_by": "max_background_jobs"}}) == [], "RocksDB has made it grow"
+    assert changed(grown | {"sample": {"threads_by": "thread pools"}}) == [
+        Changed("process", "thread_pool_low", "6", "2")
+    ]
     assert settings.changed_in_words(detail | {"originals": now}, "") == "No option differs from its original now."
 
 
@@ -156,7 +162,7 @@ def test_options_that_differ_from_their_originals_are_found() -> None:
 )
 def test_that_nothing_is_known_is_not_that_nothing_differs(state: str, why: str) -> None:
     detail = {"options": None, "originals": None, "state": state}
-    assert settings.changed(detail) is None
+    assert changed(detail) is None
     assert settings.changed_in_words(detail, "These go back") == (
         f"Which options differ from their originals is not known {why}."
     )

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from adocd.api.changed import PROCESS, Changed, changed
 from adocd.daemon.change.way_back import restorable
 from adocd.model import units
 from adocd.model.in_words import UNKNOWN, count, named, option_value
@@ -28,35 +29,6 @@ _NOT_WHILE = {"closed": "while it is closed", "silent": "while its agent does no
 
 class InputNotUnderstood(ValueError):
     """The input is not valid; its text is one sentence that says what to type."""
-
-
-@dataclass(frozen=True, slots=True)
-class Changed:
-    """An option whose value differs from what its owner set."""
-
-    scope: str
-    option: str
-    now: str
-    original: str
-
-
-def changed(detail: dict[str, Any]) -> list[Changed] | None:
-    """List the options that differ from their originals; None where that is not known, as of a closed database."""
-    now, then = detail["options"], detail["originals"]
-    if now is None or then is None:
-        return None
-    scopes = [("database", now["database"], then["database"])]
-    scopes += [(name, now["column_families"].get(name, {}), old) for name, old in then["column_families"].items()]
-    found = [
-        Changed(scope, option, current[option], old)
-        for scope, current, originals in scopes
-        for option, old in originals.items()
-        if option in current and current[option] != old
-    ]
-    limit, original = now.get("rate_limiter_bytes_per_s"), then.get("rate_limiter_bytes_per_s")
-    if None not in (limit, original) and limit != original:
-        found.append(Changed("process", RATE_LIMITER_WORD, str(limit), str(original)))
-    return found
 
 
 def not_known(state: str) -> str:
@@ -85,7 +57,7 @@ def _is_stand_in(each: Changed) -> bool:
 def in_words(found: Sequence[Changed], what: str) -> str:
     """List changed options with their originals after `what`: `write_buffer_size 512 MiB (originally 64 MiB)`."""
     words = [
-        f"{each.option}{'' if each.scope in ('database', 'process', 'default') else f' of {each.scope}'} "
+        f"{each.option}{'' if each.scope in ('database', PROCESS, 'default') else f' of {each.scope}'} "
         f"{option_value(each.option, each.now)} (originally {option_value(each.option, each.original)})"
         for each in found
     ]

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from adocd.api import sentences
+from adocd.api.changed import changed
 from adocd.api.explained import CAUSES
 from adocd.api.remedy import Remedy, let_act, undo
 from adocd.api.web.page.model import settings, state
@@ -167,17 +168,17 @@ def _often(told: ToldDecision) -> str:
 
 def changed_table(detail: dict[str, Any]) -> str:
     """Show the options whose values differ from what their owner set."""
-    changed = settings.changed(detail)
-    if changed is None:
+    found = changed(detail)
+    if found is None:
         return _not_known(detail)
-    if not changed:
+    if not found:
         return '<p class="muted">All options are as their owner set them.</p>'
     rows = (
         (
             text(each.option), text(each.scope), text(in_words.option_value(each.option, each.now)),
             text(in_words.option_value(each.option, each.original)),
         )
-        for each in changed
+        for each in found
     )  # fmt: skip
     return table(("option", "of", "now", "original"), rows)
 
