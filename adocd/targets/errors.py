@@ -24,7 +24,7 @@ class Silent(TargetError):
 
 
 class Busy(Silent):
-    """The agent exists, but its queue of connections is full."""
+    """It exists, but takes no more requests now: it has not seen this one."""
 
 
 class NotAnAgent(TargetError):

@@ -63,6 +63,48 @@ def test_after_a_failure_it_can_be_tried_again() -> None:
     laid_out(body)
 
 
+def test_what_ends_after_its_dialog_was_closed_is_said_beside_the_next_one() -> None:
+    async def body(client: Client) -> None:
+        waits, answer = asyncio.Event(), list[ActionDone]()
+
+        async def slow() -> ActionDone:
+            await waits.wait()
+            if not answer:
+                raise NotDone("the daemon does not answer")
+            return answer.pop()
+
+        dialog = Dialog("one", "Do it?")
+        dialog.buttons("Do it", slow)
+        dialog.open()
+        await click(button(client, "Do it"))
+        dialog.root.close()
+        dialog.open()
+        assert not button(client, "Do it").enabled, "the first request is under way"
+        waits.set()
+        await settled()
+        assert [(each["message"], each["timeout"]) for each in said(client)] == [
+            ("Do it: the daemon does not answer", 0)
+        ]
+        assert dialog.root.value
+        assert button(client, "Do it").enabled
+        waits.clear()
+        answer.append(done("It is done."))
+        await click(button(client, "Do it"))
+        dialog.open()
+        waits.set()
+        await settled()
+        assert dialog.root.value, "it was opened anew"
+        assert said(client)[-1]["message"] == "It is done."
+
+    laid_out(body)
+
+
+async def settled() -> None:
+    """Let what was woken go on."""
+    for _ in range(10):
+        await asyncio.sleep(0)
+
+
 def test_what_failed_or_would_be_lost_stays_until_it_is_closed() -> None:
     async def body(client: Client) -> None:
         for each in (done("Well."), done("Not all.", stays=True), done("Paused.", "it would be lost")):

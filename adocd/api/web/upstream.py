@@ -9,7 +9,7 @@ import httpcore
 
 from adocd.api.caller import HOLDER_HEADER, WEB_HEADER
 from adocd.api.web.access import TokenHolder
-from adocd.targets.errors import NotAnAgent, Silent, TargetError, Unreachable
+from adocd.targets.errors import Busy, NotAnAgent, Silent, TargetError, Unreachable
 
 #: Limits how long a read may take.
 _READ_S = 5.0
@@ -136,7 +136,7 @@ class Upstream:
             yield
             return
         except httpcore.PoolTimeout:
-            said = Silent(f"the daemon is busy with {_CONNECTIONS} other requests; try {what} again")
+            said = Busy(f"the daemon is busy with {_CONNECTIONS} other requests; try {what} again")
         except httpcore.TimeoutException:
             said = Silent(f"{self._socket} did not answer {what} within {limit_s:g} s")
         except httpcore.ConnectError as error:

@@ -183,6 +183,17 @@ def test_rows_have_a_column_for_every_line_and_limits_that_are_off_are_none() ->
     assert named["soft_pending_compaction_bytes_limit"] == 64 << 30
 
 
+def test_where_nothing_was_measured_the_curves_end() -> None:
+    """A silent agent's next point covers the time of its silence; that of a database that was closed does not."""
+    found = spec.rows([point(100.0), point(2800.0)], [])
+    assert [row[0] for row in found] == [100_000, 100_001, 2_800_000]
+    assert len(found[1]) == 1
+    assert len(spec.rows([point(100.0), point(2800.0, interval_s=2700.0)], [])) == 2
+    assert [row[0] for row in spec.rows([point(2800.0)], [], after=point(100.0))] == [100_001, 2_800_000]
+    minutes = [point(60.0 * n, interval_s=58.0) for n in range(3)]
+    assert len(spec.rows(minutes, [])) == 3
+
+
 @pytest.mark.parametrize(
     ("knob", "unit"),
     [

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from adocd.api.web.page.actions.ask import NotDone
 from adocd.api.web.page.model.done import ActionDone
 from adocd.api.web.page.room import Room
 from adocd.api.web.page.views.overview import Overview
@@ -78,3 +79,44 @@ def test_a_database_that_has_nothing_to_restore_is_not_counted() -> None:
     some = said_of_all(answer(restored={"t1": none, "t2": DONE}, unlike={"t1": [], "t2": []}))
     assert some.words == "The originals of 1 database are being restored."
     assert said_of_all(answer(restored={"t1": none})).words == "No database that answered has anything to restore."
+
+
+def target_page(asked: Asked, **members: Any) -> TargetPage:
+    async def nothing(path: str) -> tuple[int, bytes]:
+        return 404, b"{}"
+
+    page = TargetPage(visit(asked), "t1")
+    page._room = Room("t1", nothing)
+    page._room.detail = target(**members)
+    return page
+
+
+def test_a_pause_that_the_dialog_did_not_show_is_not_ended() -> None:
+    async def body() -> None:
+        asked = Asked({"was_paused": True, "warning": None})
+        page = target_page(asked, paused="ann paused it: maintenance")
+        assert page._seen_pause() == "Now ann paused it: maintenance."
+        page._room.detail = target(paused="bob restored it")
+        with pytest.raises(NotDone, match="another reason than you were shown: Now bob restored it"):
+            await page._do_resume("")
+        assert asked.paths == []
+        await page._do_resume("")
+        assert asked.paths == ["POST /v1/targets/t1/resume"], "it is seen now"
+
+    asyncio.run(body())
+
+
+def test_a_policy_that_the_dialog_did_not_show_is_not_replaced() -> None:
+    async def body() -> None:
+        asked = Asked({"controller": "adoc"})
+        policy = {"controller": "tide", "parameters": {}, "dry_run": False, "shaping": {}}
+        page = target_page(asked, policy=policy)
+        assert page._seen_policy() == "The policy is now tide."
+        page._room.detail = target(policy=policy | {"dry_run": True})
+        with pytest.raises(NotDone, match=r"another policy than you were shown: The policy is now tide \(dry run\)"):
+            await page._do_reset("")
+        assert asked.paths == []
+        await page._do_reset("")
+        assert asked.paths == ["DELETE /v1/targets/t1/policy"]
+
+    asyncio.run(body())

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
 from adocd.api.web.upstream import Upstream
-from adocd.targets.errors import TargetError
+from adocd.targets.errors import Busy, Silent, TargetError
 
 if TYPE_CHECKING:
     from adocd.api.web.access import TokenHolder
@@ -45,7 +45,9 @@ class Actions:
         try:
             status, answered, answer = await self._upstream.request(method, path, content, holder, headers)
         except TargetError as error:
-            raise NotDone(f"the daemon does not answer: {error}") from None
+            may_be_done = method != "GET" and isinstance(error, Silent) and not isinstance(error, Busy)
+            unknown = "; the audit trail will say whether it was done" if may_be_done else ""
+            raise NotDone(f"the daemon does not answer: {error}{unknown}") from None
         try:
             said = json.loads(answer) if answer else None
         except ValueError:

@@ -27,6 +27,8 @@ class Dialog:
         self._key = key
         self._problem: ui.label | None = None
         self._confirm: ui.button | None = None
+        self._openings = 0
+        self._is_acting = False
 
     def buttons(self, confirm: str, do: Callable[[], Awaitable[ActionDone]], *, danger: bool = False) -> None:
         """Add the buttons; `do` returns what was done, or raises NotDone or InputNotUnderstood."""
@@ -41,20 +43,31 @@ class Dialog:
             if not button.enabled:  # the second click of a double click, heard before the first disabled the button
                 return
             button.disable()
+            self._is_acting, opening = True, self._openings
             done: ActionDone | None = None
             try:
                 done = await do()
             except (NotDone, InputNotUnderstood) as error:
-                self.fails(str(error))
+                if self._is_still(opening):
+                    self.fails(str(error))
+                else:
+                    say(ActionDone(f"{confirm}: {error}", stays=True))
             finally:
-                if done is None:  # else a late second click would do it again; `open` enables the button
+                self._is_acting = False
+                # After a success a late second click would do it again; `open` enables the button.
+                if done is None or not self._is_still(opening):
                     button.enable()
             if done is not None:
-                self.root.close()
+                if self._is_still(opening):
+                    self.root.close()
                 say(done)
 
         button.on_click(clicked)
         self._confirm = button
+
+    def _is_still(self, opening: int) -> bool:
+        """Whether the dialog is open as it was then: closing it does not stop what was confirmed in it."""
+        return bool(self.root.value) and opening == self._openings
 
     def fails(self, words: str) -> None:
         """Show in the dialog why the action was not done."""
@@ -64,7 +77,8 @@ class Dialog:
     def open(self) -> None:
         """Show the dialog, without the message of an earlier attempt."""
         self.fails("")
-        if self._confirm is not None:
+        self._openings += 1
+        if self._confirm is not None and not self._is_acting:
             self._confirm.enable()
         self.root.open()
 

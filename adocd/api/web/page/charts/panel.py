@@ -103,11 +103,12 @@ class Panel:
             data = spec.as_data(knobs, turned[spec.MOST_KNOBS :])
             self._run("setCharts", self._ids, view, data, spec.rows(points, knobs), self._marks(points), more)
         else:
-            newer = [point for point in points if point["unix_s"] > self._sent_unix_s]
+            known = sum(point["unix_s"] <= self._sent_unix_s for point in points)
+            newer, last = points[known:], points[known - 1] if known else None
             changed = self._sent_decisions != room.decisions_version
             if not newer and not changed:
                 return
-            self._run("addRows", spec.rows(newer, knobs), self._marks(points) if changed else None, more)
+            self._run("addRows", spec.rows(newer, knobs, last), self._marks(points) if changed else None, more)
         self._sent_unix_s = points[-1]["unix_s"] if points else shown.end
         self._sent_decisions = room.decisions_version
 

@@ -107,13 +107,28 @@ COLUMNS: tuple[str, ...] = tuple(dict.fromkeys(line.column for chart in CHARTS f
 _SWITCHES = ("disable_auto_compactions",)
 
 
-def rows(points: Iterable[Point], knobs: Sequence[str]) -> list[list[float | None]]:
-    """Convert points to rows: time in milliseconds, columns, knobs. Rounds to four digits, enough to draw."""
-    return [
-        [round(point["unix_s"] * 1000), *(_column(point, name) for name in COLUMNS)]
-        + [_number(history.knobs(point).get(name)) for name in knobs]
-        for point in points
-    ]
+#: Nothing was measured between two points that are further apart than this, in s, or than either of them is long.
+_GAP_S = 2.0
+
+
+def rows(points: Iterable[Point], knobs: Sequence[str], after: Point | None = None) -> list[list[float | None]]:
+    """Convert points to rows: time in milliseconds, columns, knobs. Rounds to four digits, enough to draw.
+
+    Where nothing was measured, as while the database was closed, is a row without columns at which the curves end.
+    `after` is the point before the first.
+    """
+    found: list[list[float | None]] = []
+    for point in points:
+        if after is not None:
+            gap_s = point["unix_s"] - point["interval_s"] - after["unix_s"]
+            if gap_s > max(_GAP_S, point["interval_s"], after["interval_s"]):
+                found.append([round(after["unix_s"] * 1000) + 1])
+        found.append(
+            [round(point["unix_s"] * 1000), *(_column(point, name) for name in COLUMNS)]
+            + [_number(history.knobs(point).get(name)) for name in knobs]
+        )
+        after = point
+    return found
 
 
 def as_data(knobs: Sequence[str], left_out: Sequence[str] = ()) -> dict[str, Any]:

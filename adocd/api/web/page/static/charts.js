@@ -14,7 +14,8 @@
     const at = column(name);
     return state.rows.map((row) => [row[0], row[at]]);
   };
-  // Shares per second would look like a picket fence: draw their mean over 1/150 of the range, which is readable.
+  // Shares per second would look like a picket fence: draw their mean over 1/150 of the range, which is readable. A row
+  // is about the time before it, and one without columns says that nothing was measured from there on.
   const averages = (name) => {
     const at = column(name);
     const [begin, end] = shown();
@@ -22,12 +23,26 @@
     const bins = new Map();
     for (const row of state.rows) {
       const value = row[at];
-      const start = Math.floor(row[0] / width) * width;
-      const bin = bins.get(start) ?? { sum: 0, count: 0 };
-      if (value !== null) bins.set(start, { sum: bin.sum + value, count: bin.count + 1 });
+      const stop = Math.ceil(row[0] / width) * width;
+      const bin = bins.get(stop) ?? { sum: 0, count: 0 };
+      if (value !== null && value !== undefined) bins.set(stop, { sum: bin.sum + value, count: bin.count + 1 });
+      else if (value === undefined || !bin.count) bins.set(stop, { ...bin, ends: true });
     }
-    return [...bins].map(([start, bin]) => [Math.max(start, begin), bin.sum / bin.count]);
+    const drawn = [];
+    let goesOn = false;
+    for (const [stop, { sum, count, ends }] of bins) {
+      if (count) {
+        const from = Math.max(stop - width, begin);
+        if (!goesOn && drawn.length) drawn.push([from, null]); // ECharts draws a step from the point before it on
+        if (!goesOn) drawn.push([from, sum / count]);
+        drawn.push([Math.min(stop, end), sum / count]);
+      }
+      if (ends) drawn.push([Math.min(stop, end) + 1, null]);
+      goesOn = count > 0 && !ends;
+    }
+    return drawn;
   };
+  adocd.averages = averages; // for tests
   const hhmm = (ms) => {
     const parts = { hour: "2-digit", minute: "2-digit", hourCycle: "h23" };
     return new Date(ms).toLocaleTimeString([], ms % 60000 ? { ...parts, second: "2-digit" } : parts);
@@ -100,7 +115,8 @@
     stack: line.stack || undefined,
     step: line.stack ? "start" : line.limit || unit === "count" ? "end" : false,
     areaStyle: line.stack ? { opacity: 1 } : undefined,
-    sampling: line.stack || unit === "count" ? undefined : "minmax", // as many points as there are pixels
+    // As many points as there are pixels, where no gap could get lost.
+    sampling: line.stack || unit === "count" || state.rows.some((row) => row.length === 1) ? undefined : "minmax",
     lineStyle: { width: line.stack ? 0 : 1.5, type: line.limit ? "dashed" : "solid" },
     color: colour(line.colour),
     emphasis: { disabled: true },

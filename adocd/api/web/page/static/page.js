@@ -77,6 +77,12 @@
     if (aged.textContent !== words) aged.textContent = words;
   };
 
+  let name = null; // of the page, with the state of what it shows; null: not told yet
+  adocd.name = (title) => {
+    name = title;
+    show();
+  };
+
   const isCut = () => Boolean(reached && window.socket && !window.socket.connected);
   const show = () => {
     turnDay();
@@ -87,7 +93,11 @@
     if (gone) knock();
     const away = gone || quietMs > (reached ? QUIET_MS : FIRST_MS);
     document.body.classList.toggle("stale", away || lost !== null);
-    document.body.classList.toggle("cut", gone);
+    document.body.classList.toggle("cut", reached && away);
+    if (name !== null) {
+      const title = away || lost !== null ? `? not live: ${name}` : name;
+      if (document.title !== title) document.title = title;
+    }
     if (away) {
       tell(banner, "Connection to adocd's page lost.", quietMs, "It reconnects by itself.");
     } else if (lost !== null) {
@@ -109,7 +119,20 @@
       // no answer: the banner says so
     }
   };
+  // NiceGUI reloads the page when a new connection takes long, and then a browser shows an error of its own instead of
+  // the last figures. socket.io goes on trying.
+  let tries = null; // the socket that does
+  const goOnTrying = () => {
+    const socket = window.socket;
+    if (!socket?.listeners || tries === socket) return;
+    tries = socket;
+    for (const theirs of [...socket.listeners("connect_error")]) {
+      socket.off("connect_error", theirs);
+      socket.on("connect_error", (error) => error.message === "timeout" || theirs(error));
+    }
+  };
   adocd.tick = (trouble, silentS, unix) => {
+    goOnTrying();
     heardMs = Date.now();
     reached = true;
     lost = trouble;
@@ -118,10 +141,11 @@
     show();
   };
   setInterval(show, 250);
-  // What is confirmed without a connection would be sent by the next one, when nobody expects it any more. A listener
-  // hears the keyboard, too, which the style of such a button does not.
+  // What is confirmed without a connection, or on one that is silent, would be sent later, when nobody expects it any
+  // more. A listener hears the keyboard, too, which the style of such a button does not.
   const stopIfCut = (event) => {
-    if (!isCut() || !event.target.closest?.(".confirm")) return;
+    const isStopped = isCut() || document.body.classList.contains("cut");
+    if (!isStopped || !event.target.closest?.(".confirm")) return;
     event.preventDefault();
     event.stopImmediatePropagation();
   };

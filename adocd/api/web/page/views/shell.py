@@ -58,10 +58,10 @@ class Visit:
         return self.holder is not None and self.holder.may_operate
 
     def name(self, title: str) -> None:
-        """Set the title of the browser's tab, so that a tab in the background shows the state too."""
+        """Set the title of the browser's tab, so that one in the background shows the state, and that it is old."""
         if title != self.title:
             self.title = title
-            self.client.run_javascript(f"document.title = {json.dumps(title)}")
+            self.client.run_javascript(f"adocd.name({json.dumps(title)})")
 
     def keep_fresh(self, refresh: Refresh) -> None:
         """Call `refresh` after every tick while the browser is connected."""

@@ -1,11 +1,13 @@
 """The page of one target: its state, the verdict, decisions and reasons, charts, and settings."""
 
 import time
+from typing import Any
 
 from nicegui import ui
 
 from adocd.api.remedy import undo
 from adocd.api.repeats import in_rows
+from adocd.api.web.page.actions.ask import NotDone
 from adocd.api.web.page.actions.dialogs import act, confirmed
 from adocd.api.web.page.actions.pin import PinDialog
 from adocd.api.web.page.actions.policy import PolicyDialog
@@ -30,6 +32,9 @@ class TargetPage:
         self._visit = visit
         self._target = target
         self._told_version = (-1, -1)
+        #: What the open dialog says of the pause that it would end, and of the policy that it would replace.
+        self._told_pause: str | None = None
+        self._told_policy: dict[str, Any] | None = None
 
     async def show(self) -> None:
         """Lay the page out, and keep it up to date."""
@@ -75,7 +80,10 @@ class TargetPage:
             "pause", "Pause the tuner here?", "Its law stops deciding. Changed options stay, and pins still act.",
             "Pause", self._do_pause, reason=True, here=lambda: self._changed_here("These stay as they are"),
         )  # fmt: skip
-        resume = confirmed("resume", "Resume the tuner?", "Its law decides again.", "Resume", self._do_resume)
+        resume = confirmed(
+            "resume", "Resume the tuner?", "Its law decides again.", "Resume", self._do_resume,
+            here=self._seen_pause,
+        )  # fmt: skip
         restore = confirmed(
             "restore", "Restore the originals?",
             "Every option of this database goes back to what its owner set, and adocd changes nothing new until "
@@ -85,7 +93,7 @@ class TargetPage:
         reset = confirmed(
             "reset", "Reset the policy?",
             "The policy of the configuration or of <code>adocd serve</code> applies to this database again.",
-            "Reset it", self._do_reset,
+            "Reset it", self._do_reset, here=self._seen_policy,
         )  # fmt: skip
         policy = PolicyDialog(self._room, visit.actions)
         self._pin = PinDialog(self._room, visit.actions)
@@ -100,6 +108,19 @@ class TargetPage:
     def _changed_here(self, what: str) -> str:
         return "" if self._room.detail is None else settings.changed_in_words(self._room.detail, what)
 
+    def _seen_pause(self) -> str:
+        """Say why it is paused, and note that the operator was told."""
+        self._told_pause = None if self._room.detail is None else self._room.detail["paused"]
+        return "" if self._told_pause is None else f"Now {self._told_pause}."
+
+    def _seen_policy(self) -> str:
+        """Say which policy is in force, and note that the operator was told."""
+        self._told_policy = None if self._room.detail is None else self._room.detail["policy"]
+        if self._told_policy is None:
+            return ""
+        dry = " (dry run)" if self._told_policy["dry_run"] else ""
+        return f"The policy is now {self._told_policy['controller']}{dry}."
+
     async def _do_pause(self, reason: str) -> ActionDone:
         answer = await self._visit.actions.do("POST", f"{self._room.path}/pause", {"reason": reason})
         self._room.ask_again()
@@ -107,6 +128,9 @@ class TargetPage:
 
     async def _do_resume(self, reason: str) -> ActionDone:
         del reason
+        seen = self._told_pause
+        if (now := self._seen_pause()) and self._told_pause != seen:
+            raise NotDone(f"it is paused for another reason than you were shown: {now}")
         answer = await self._visit.actions.do("POST", f"{self._room.path}/resume")
         self._room.ask_again()
         return done("Resumed.", answer["warning"])
@@ -119,6 +143,9 @@ class TargetPage:
 
     async def _do_reset(self, reason: str) -> ActionDone:
         del reason
+        seen = self._told_policy
+        if (now := self._seen_policy()) and self._told_policy != seen:
+            raise NotDone(f"somebody has set another policy than you were shown: {now}")
         policy = await self._visit.actions.do("DELETE", f"{self._room.path}/policy")
         self._room.ask_again()
         return done(f"The policy is now {policy['controller']}.")
