@@ -9,10 +9,11 @@ from typing import Any
 from adocd.diagnosis.advice import advise
 from adocd.diagnosis.around import Around, Surrounded
 from adocd.diagnosis.held import HeldWriters, held_by_stalls
-from adocd.diagnosis.stall_options import Knobs
+from adocd.diagnosis.stall_options import BY_CAUSE, Knobs
 from adocd.diagnosis.stalls.seen import StallSeen
 from adocd.diagnosis.timeline import Timeline
 from adocd.diagnosis.waited import Waited
+from adocd.model.snapshot import OptionValues
 from adocd.model.stall import CAUSES
 from adocd.probes.log.background import BackgroundHistory, Led
 from adocd.probes.log.dump_events import ColumnFamilyStats, DbStats
@@ -51,6 +52,8 @@ class Diagnosis:
         self.rocksdb_version: str | None = None
         self._steady = SteadyTime()
         self._knobs = Knobs()
+        #: The options in force now, where an agent tells them.
+        self._in_force: OptionValues | None = None
         self._opens = Opens()
         #: The current open: when it began, and when the LOG shows the first change of an option.
         self._opened_s: float | None = None
@@ -77,6 +80,7 @@ class Diagnosis:
     def covers(self, begin_s: float, end_s: float) -> None:
         """Mark this time as observed, whether anything happened in it or not."""
         self.begin_s = begin_s if self.begin_s is None else min(begin_s, self.begin_s)
+        self._background.begins(self.begin_s)
         self.end_s = end_s if self.end_s is None else max(end_s, self.end_s)
 
     def learn(self, event: LogEvent) -> None:
@@ -84,6 +88,10 @@ class Diagnosis:
         side = self._sides.get(type(event))
         if side is not None:
             side(event)
+
+    def in_force(self, options: OptionValues) -> None:
+        """Take the options that an agent reads now: a LOG's next file has only those of the open."""
+        self._in_force = options
 
     def counted(self, session: str, time_s: float, waited_s: float) -> None:
         """Add an agent's counter of writers' waits at this time: seconds since the session's open."""
@@ -106,6 +114,7 @@ class Diagnosis:
         if self.begin_s is None:
             self.begin_s = event.time_s
             self._held.begin(event.time_s)
+            self._background.begins(event.time_s)
         self.begin_s = min(self.begin_s, event.time_s)  # lines are out of order by moments
         if (opened := self._opens.take(event)) is not None:
             self._opened(opened)
@@ -177,7 +186,7 @@ class Diagnosis:
                 _stall(stall) | {"led": asdict(stall.led), "around": _as_json(around(stall))} for stall in longest
             ],
             "over_time": self._over_time(held, surrounded),
-            "advice": [asdict(each) for each in advise(found, around, self._knobs.of)],
+            "advice": [asdict(each) for each in advise(found, around, self._now)],
         }
 
     def _over_time(self, held: Timeline, surrounded: Surrounded | None) -> list[dict[str, Any]]:
@@ -204,6 +213,14 @@ class Diagnosis:
         if self._changed_s is None and event.outcome != "unchanged":
             self._changed_s = event.time_s
 
+    def _now(self, column_family: str, cause: Cause) -> Mapping[str, str]:
+        """Return the options in force now that matter for this cause."""
+        known, options = self._knobs.of(column_family, cause), self._in_force
+        if options is None:
+            return known
+        read = {**options.database, **options.column_families.get(column_family, {})}
+        return known | {name: read[name] for name in BY_CAUSE[cause] if name in read}
+
     def _led(self, event: LoggedStall) -> Led:
         options = self._knobs.of(event.column_family, event.cause)
         return self._background.led(event.column_family, event.time_s, options)
@@ -223,7 +240,7 @@ class Diagnosis:
 
     def _opened(self, opened: Opened) -> None:
         self._opened_s, self._changed_s = opened.time_s, None
-        self._background.opened()
+        self._background.opened(opened.time_s)
         self._waited.opened(opened.time_s)
 
     def _dump(self, event: DbStats) -> None:

@@ -3,13 +3,14 @@
 It has the same figures as one from a LOG, except for those that only a LOG's lines give.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+import copy
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from adocd.diagnosis.around import Surrounded
 from adocd.diagnosis.diagnosis import Diagnosis
-from adocd.diagnosis.stalls.seen import StallSeen
+from adocd.diagnosis.stalls.seen import FOUND_MOST, StallSeen
 from adocd.diagnosis.timeline import Timeline
 from adocd.model.sample import Sample
 from adocd.model.snapshot import Event
@@ -34,6 +35,8 @@ class Told:
         self._seen: list[StallSeen] = []
         self._stalls: list[StallFound] = []
         self._values: Values | None = None
+        #: What was held by stalls that are not kept any more.
+        self._gone = _Added()
 
     def sampled(
         self, sample: Sample, now_unix_s: float, found: Iterable[StallSeen], rocksdb_version: str | None
@@ -67,11 +70,19 @@ class Told:
         # Mostly the newest are new and the oldest drop out: with a thousand kept, looking each up would cost the most.
         kept = self._kept_of(found)
         if kept is not None:
+            self._drop(len(self._stalls) - kept)
             self._stalls = self._stalls[-kept:] + [self._diagnosis.found(seen) for seen in found[kept:]]
         else:
+            ids = set(map(id, found))
+            self._drop(next((at for at, seen in enumerate(self._seen) if id(seen) in ids), 0))
             known = dict(zip(map(id, self._seen), self._stalls, strict=True))
             self._stalls = [known.get(id(seen)) or self._diagnosis.found(seen) for seen in found]
         self._seen = found
+
+    def _drop(self, oldest: int) -> None:
+        """Note so many stalls that are not kept any more: what they held counts all the same."""
+        for stall in self._stalls[:oldest]:
+            self._gone.add(stall, self._diagnosis.begin_s or 0.0)
 
     def _kept_of(self, found: list[StallSeen]) -> int | None:
         """Count the leading stalls that were known before; None where something else has changed."""
@@ -80,16 +91,17 @@ class Told:
         return kept if kept is not None and self._seen[-kept:] == found[:kept] else None
 
     def summary(self, surrounded: Surrounded | None) -> dict[str, Any]:
-        """Return the diagnosis of the last 1000 stalls, in the form of Diagnosis.summary.
+        """Return the diagnosis in the form of Diagnosis.summary, which lists the last 1000 stalls.
 
         A LOG of warnings may show stalls from before the agent was there; they are not of the time that it tells of.
         """
-        held, stalls = Timeline(), list[StallFound]()
+        added, stalls = copy.deepcopy(self._gone), list[StallFound]()
         if (begin_s := self._diagnosis.begin_s) is not None:
-            held.begin(begin_s)
+            added.held.begin(begin_s)
             stalls = [_from(begin_s, stall) for stall in self._stalls if stall.end_s > begin_s]
-        _add_up(stalls, held)
-        return self._diagnosis.summary(stalls=(stalls, held), surrounded=surrounded)
+            for stall in sorted(stalls, key=lambda each: each.end_s):
+                added.add(stall, begin_s)
+        return self._diagnosis.summary(stalls=(stalls, added.held), surrounded=surrounded)
 
 
 def limiter_of(sample: Sample, now_unix_s: float) -> OptionsListed:
@@ -106,27 +118,34 @@ def _from(begin_s: float, stall: StallFound) -> StallFound:
     return replace(stall, begin_s=begin_s, stalled_s=stall.stalled_s * share)
 
 
-def _add_up(stalls: Iterable[StallFound], held: Timeline) -> None:
-    """Add up how long each cause held, and how long any did; column families held at once count once."""
-    for name, spans in _spans(stalls).items():
-        for begin_s, end_s in _merged(spans):
-            held.add(begin_s, end_s, (name,))
+class _Added:
+    """Adds up how long each cause held, and how long any did; column families held at once count once."""
 
+    def __init__(self) -> None:
+        self.held = Timeline()
+        #: By name the last times that are added already, none of which overlaps another, in their order.
+        self._spans: dict[str, list[tuple[float, float]]] = {}
 
-def _spans(stalls: Iterable[StallFound]) -> Mapping[str, list[tuple[float, float]]]:
-    spans: dict[str, list[tuple[float, float]]] = {}
-    for stall in stalls:
+    def add(self, stall: StallFound, begin_s: float) -> None:
+        """Add the part of a stall from this time on; stalls come about in the order of their ends."""
+        self.held.begin(begin_s)
+        if stall.end_s <= begin_s:
+            return
+        stall = _from(begin_s, stall)
         for name in (stall.cause, "any"):
-            spans.setdefault(name, []).append((stall.begin_s, stall.end_s))
-    return spans
-
-
-def _merged(spans: list[tuple[float, float]]) -> Iterator[tuple[float, float]]:
-    until_s = float("-inf")
-    for begin_s, end_s in sorted(spans):
-        if end_s > until_s:
-            yield max(begin_s, until_s), end_s
-            until_s = end_s
+            spans = self._spans.setdefault(name, [])
+            at = len(spans)
+            while at and spans[at - 1][1] > stall.begin_s:
+                at -= 1
+            begin_s, until_s = stall.begin_s, stall.begin_s
+            for known_begin_s, known_end_s in spans[at:]:
+                if known_begin_s > until_s:
+                    self.held.add(until_s, min(known_begin_s, stall.end_s), (name,))
+                begin_s, until_s = min(begin_s, known_begin_s), max(until_s, known_end_s)
+            if stall.end_s > until_s:
+                self.held.add(until_s, stall.end_s, (name,))
+            spans[at:] = [(begin_s, max(until_s, stall.end_s))]
+            del spans[:-FOUND_MOST]
 
 
 def _as_log_event(event: Event, to_unix_s: float) -> LogEvent | None:

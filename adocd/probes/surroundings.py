@@ -48,7 +48,8 @@ class SurroundingsProbe:
     `pid` is its process in this process's PID namespace, None if unknown. `path` and `wal_dir` are absolute, as that
     process sees them; `wal_dir` is None if the WAL is with the data. `root` is the root of a file system with `proc`
     and `sys`. `cpus` is the number of CPUs that the process may use; None asks the kernel. `shared` has the readings of
-    this and other databases under the same root; None shares none.
+    this and other databases under the same root; None shares none. With `paths_are_its_own` false the paths are as this
+    process sees them, as those of an observed directory.
     """
 
     def __init__(
@@ -59,12 +60,14 @@ class SurroundingsProbe:
         root: Path = Path("/"),
         cpus: int | None = None,
         shared: Shared | None = None,
+        *,
+        paths_are_its_own: bool = True,
     ) -> None:
         self._pid = pid
         self._root = root
         self._shared = Shared() if shared is None else shared
         self._process = _OneProcess(pid, root, self._shared)
-        self._disks = _Disks(pid, path, wal_dir, root, self._shared)
+        self._disks = _Disks(pid if paths_are_its_own else None, path, wal_dir, root, self._shared)
         self._limits = _Limits(pid, root, cpus, self._shared)
         self._before: _Reading | None = None
         #: The devices whose quota is used up, and since when.

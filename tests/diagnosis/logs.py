@@ -17,7 +17,8 @@ def opened(
 ) -> bytes:
     """Begin a session, or a file of it; options are the column family's, but for those that are the database's.
 
-    With `info` a line of level INFO follows, as the recovery writes it: a file that is not the first has none.
+    With `info` the column family's options have their title, and another line of level INFO follows, as the recovery
+    writes it: a file that is not the first has neither.
     """
     of_database = {
         name: options.pop(name)
@@ -33,7 +34,8 @@ def opened(
     written = [line(f"RocksDB version: {version}", BEGIN_S + at_s)]
     written += [] if session is None else [line(f"DB Session ID:  {session}", BEGIN_S + at_s)]
     written += [line(f"Options.{name}: {value}", BEGIN_S + at_s) for name, value in of_database.items()]
-    written.append(line("--------------- Options for column family [default]:", BEGIN_S + at_s))
+    title = "--------------- Options for column family [default]:"
+    written.append(line(title if info else "Options.comparator: leveldb.BytewiseComparator", BEGIN_S + at_s))
     written += [line(f"Options.{name}: {value}", BEGIN_S + at_s) for name, value in options.items()]
     written.append(event('"job": 1, "event": "recovery_finished"', BEGIN_S + at_s) if info else b"")
     return b"".join(written)

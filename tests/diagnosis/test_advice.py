@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.probes.log.lines import line
+from adocd.diagnosis.diagnosis import Diagnosis
+from adocd.model.snapshot import OptionValues
+from tests.probes.log.lines import line, parsed
 
 from .logs import BEGIN_S, compacted, diagnosed, flushed, opened, stall
 
@@ -81,6 +83,17 @@ def test_what_has_been_set_since_is_not_advised_again(then: int, now: int, advic
     assert found["longest"][0]["led"]["options"] == {"max_background_jobs": str(then)}
 
 
+@pytest.mark.parametrize(("now", "advice"), [(2, ["raise max_background_jobs from 2 to 8 or more"]), (8, [])])
+def test_an_agent_knows_what_is_in_force(now: int, advice: list[str]) -> None:
+    """The LOG's next file has the values of the open alone, and changes of before are in the file before."""
+    diagnosis = Diagnosis()
+    for event in parsed([opened(info=False, max_background_jobs=2), stall(10, STOP, stopped=True), flushed(20)]):
+        diagnosis.add(event)
+    diagnosis.end()
+    diagnosis.in_force(OptionValues({"max_background_jobs": str(now)}, {"default": {}}))
+    assert [each["do"] for each in diagnosis.summary()["advice"]] == advice
+
+
 def test_the_options_of_the_open_are_not_in_force_again_in_the_logs_next_file() -> None:
     found = diagnosed(
         opened(session="S1", max_background_jobs=2),
@@ -89,6 +102,24 @@ def test_the_options_of_the_open_are_not_in_force_again_in_the_logs_next_file() 
         stall(20, STOP, stopped=True),
         flushed(30),
     )
+    assert found["longest"][0]["led"]["options"] == {"max_background_jobs": "8"}
+
+
+def test_of_a_logs_next_file_each_column_family_has_its_own_options() -> None:
+    """They have no titles there: the first are those of `default`, and whose the others are is not known."""
+    options = [
+        "Options.max_background_jobs: 8", "Options.comparator: leveldb.BytewiseComparator",
+        "Options.write_buffer_size: 67108864", "Options.max_write_buffer_number: 2",
+        "Options.comparator: leveldb.BytewiseComparator", "Options.write_buffer_size: 4194304",
+        "Options.max_write_buffer_number: 6",
+    ]  # fmt: skip
+    next_file = line("RocksDB version: 7.8.3", BEGIN_S) + b"".join(line(each, BEGIN_S) for each in options)
+    found = diagnosed(next_file, stall(10, STOP, stopped=True), flushed(20))
+    assert found["longest"][0]["led"]["options"] == {
+        "write_buffer_size": "67108864", "max_write_buffer_number": "2", "max_background_jobs": "8",
+    }  # fmt: skip
+    assert [each["do"] for each in found["advice"]] == ["raise max_write_buffer_number from 2 to 4"]
+    found = diagnosed(next_file, stall(10, STOP, stopped=True, family="index"), flushed(20, family="index"))
     assert found["longest"][0]["led"]["options"] == {"max_background_jobs": "8"}
 
 

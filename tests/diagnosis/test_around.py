@@ -126,7 +126,7 @@ def test_a_limiter_that_the_jobs_have_used_up_is_named_where_the_disks_tell_noth
     found.end()
     (advice,) = found.summary(surrounded=surrounded(write_bytes_per_s=0.0))["advice"]
     assert advice["do"] == "raise the rate limiter from 1000 bytes/s"
-    assert "they wrote 983 bytes/s together" in advice["why"]
+    assert "in the 10 s before the longest of these stalls they wrote 5.76 KiB/s together" in advice["why"]
 
 
 @pytest.mark.parametrize(

@@ -256,6 +256,23 @@ def test_limits_are_read_again(tmp_path: Path) -> None:
     assert [found.cpu_limit_cores for second in seconds if (found := probe.read(second))] == [1.5, 1.5, 3.0]
 
 
+def test_a_directory_that_is_observed_is_where_this_process_sees_it(tmp_path: Path) -> None:
+    """The program in the container has another file system there."""
+    root = tree("container", tmp_path)
+    probes = [
+        SurroundingsProbe(4321, Path("/img/db"), None, root, cpus=4, paths_are_its_own=its_own)
+        for its_own in (True, False)
+    ]
+    for probe in probes:
+        probe.read(10.0)
+    later("container", root)
+    theirs, ours = (probe.read(10.0 + APART_S) for probe in probes)
+    assert theirs is not None
+    assert ours is not None
+    assert (names(theirs), names(ours)) == ([], ["nvme0n1p1", "nvme0n1"])
+    assert theirs.cpu_limit_cores == ours.cpu_limit_cores == 1.5, "the process is the same"
+
+
 def test_a_disk_at_its_limit_is_told_once_though_its_partition_shows_it_too(tmp_path: Path) -> None:
     """Two seconds with a queue of 2, then ten with one of 12, and never more than 100 MB/s in 1000 operations/s."""
     root = tree("bare-disk", tmp_path)

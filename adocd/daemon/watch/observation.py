@@ -96,7 +96,13 @@ class Observation:
             return
         wal_dir = None if database.wal_dir is None else Path(database.wal_dir)
         with self._lock:
-            self._probe = SurroundingsProbe(info.pid_here, Path(database.path), wal_dir, shared=self._shared)
+            self._probe = SurroundingsProbe(
+                info.pid_here,
+                Path(database.path),
+                wal_dir,
+                shared=self._shared,
+                paths_are_its_own=self._has_agent,  # of a directory they are the daemon's
+            )
             self.surroundings = None
         self._follow(Path(database.log_path) if database.log_path else None)
         self._unproven = Path(database.path), database.db_identity
@@ -136,6 +142,8 @@ class Observation:
             self.watch.sampled(sample, now_s)
             self._jobs_write_bytes_per_s = _written_by_jobs(sample)
             self._diagnosis.learn(limiter_of(sample, now_s))
+            if self._has_agent:
+                self._diagnosis.in_force(sample.options)
             self._told.sampled(sample, now_s, self.watch.found, self._rocksdb_version)
             if self._has_agent and (micros := sample.counters.stall_micros) is not None:
                 self._diagnosis.counted(sample.session, now_s, micros / 1e6)
@@ -221,7 +229,8 @@ class Observation:
                 some = events[at : at + _EVENTS_AT_ONCE]
                 for event in some:
                     self._diagnosis.add(event)
-                self.watch.logged(some, now_s)
+                if self._probe is not None:  # else it was closed during the look, and nothing would end such a stall
+                    self.watch.logged(some, now_s)
         self._has_caught_up = self._has_caught_up or follower.caught_up
 
     @contextlib.contextmanager

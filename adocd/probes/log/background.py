@@ -48,6 +48,8 @@ class BackgroundHistory:
         self._running: dict[int | None, None] = {}
         self._l0_files: dict[str, int] = {}
         self._pending_bytes: dict[str, int] = {}
+        #: When the session began, or what is known of it; None: longer ago than matters.
+        self._since_s: float | None = None
 
     def flushed(self, event: FlushFinished) -> None:
         """Add a finished flush."""
@@ -84,15 +86,22 @@ class BackgroundHistory:
         """Take the number of level-0 files from a line about a stall."""
         self._tree(column_family, (files,))
 
-    def opened(self) -> None:
-        """Forget running jobs, because a new session begins."""
+    def begins(self, time_s: float) -> None:
+        """Note that nothing is known of the time before this."""
+        self._since_s = time_s if self._since_s is None else min(self._since_s, time_s)
+
+    def opened(self, time_s: float) -> None:
+        """Forget the jobs of the session before, because a new one begins."""
         self._running.clear()
+        self._seconds.clear()
+        self._since_s = time_s
 
     def led(self, column_family: str, time_s: float, options: Mapping[str, str]) -> Led:
         """Return what led to a stall that begins now."""
         before = [second for second in self._seconds if 0 <= time_s - second.at <= BEFORE_S]
+        known_s = BEFORE_S if self._since_s is None else round(time_s - self._since_s)
         return Led(
-            BEFORE_S,
+            min(BEFORE_S, max(1, known_s)),
             sum(second.flushes for second in before),
             sum(second.flushed_bytes for second in before),
             sum(second.compactions for second in before),

@@ -21,19 +21,30 @@ _FACTORY = re.compile(rb" +([a-z][\w.]{0,127}) ?:(.*)")
 _BEGIN = re.compile(rb" on column family \[(.*)\], (inputs:|empty input)\s*")
 
 
+#: The first line of a column family's listing (options/options.cc, ColumnFamilyOptions::Dump).
+_FIRST_OF_FAMILY = "comparator"
+
+
 class Listing:
-    """The listing in progress: `Options.NAME: VALUE` lines, one after the other."""
+    """The listing in progress: `Options.NAME: VALUE` lines, one after the other.
+
+    A LOG's next files repeat the listings without the titles that name their column families
+    (logging/auto_roll_logger.h repeats header lines alone). The first is then that of `default`, which RocksDB recovers
+    first (db/version_set.cc), and of the others nobody knows whose they are.
+    """
 
     def __init__(self, emit: Callable[[LogEvent], None]) -> None:
         self._emit = emit
         self._family: str | None = None
         self._time_s = 0.0
         self._values: dict[str, str] = {}
+        #: How many listings of column families without a title there were.
+        self._untitled = 0
 
     def begin(self, column_family: str | None) -> None:
         """Begin a listing for a column family; None for the database."""
         self.close()
-        self._family = column_family
+        self._family, self._untitled = column_family, 0
 
     def put(self, line: bytes, time_s: float) -> bool:
         """Read `name: value`; False if it is something else."""
@@ -52,6 +63,11 @@ class Listing:
         return True
 
     def _put(self, name: str, value: bytes, time_s: float) -> None:
+        if name == _FIRST_OF_FAMILY and (self._family is None or self._untitled):
+            self.close()
+            self._family, self._untitled = "default", self._untitled + 1
+        if self._untitled > 1:
+            return
         if not self._values:
             self._time_s = time_s
         self._values[name] = text(value.strip())

@@ -73,7 +73,7 @@ def read_log(
 
     Pass a `parser` to get its count of unread lines. `zone` is the zone of the machine that wrote the lines; it counts
     only if no EVENT_LOG_v1 line shows the offset. Raises OSError if `path` itself cannot be read; a rotated file that
-    RocksDB deletes meanwhile is left out.
+    cannot be, or that RocksDB deletes meanwhile, is left out.
     """
     if parser is None:
         parser = LogParser(zone=zone)
@@ -81,7 +81,7 @@ def read_log(
         for old in rotated_logs(path):
             try:
                 yield from _events(old, parser)
-            except FileNotFoundError:
+            except OSError:
                 continue
     yield from _events(path, parser)
 

@@ -116,11 +116,20 @@ def test_looks_that_hang_hinder_nobody(tmp_path: Path, hang: threading.Event) ->
 
 def test_a_look_that_comes_back_after_the_close_is_forgotten(tmp_path: Path, hang: threading.Event) -> None:
     async def body() -> None:
+        stopped = "[WARN] [db/column_family.cc:1] [default] Stopping writes because we have 36 level-0 files"
+        now_s = time.time()
+        (tmp_path / "LOG").write_bytes(
+            line("RocksDB version: 9.8.4", now_s - 30) + event('"job": 2, "event": "flush_started"', now_s - 20)
+        )
         seen = await hanging(tmp_path, hang)
+        with (tmp_path / "LOG").open("ab") as file:
+            file.write(line(stopped, time.time()))
         seen.closed()
         hang.set()
         await asyncio.sleep(0.3)
         assert seen.surroundings is None
+        assert (await seen.diagnosis())["events"]["stall"] == 1, "its LOG was read"
+        assert seen.watch.now is None, "nobody would end a stall of a database that is closed"
 
     asyncio.run(body())
 

@@ -190,6 +190,8 @@ def test_a_whole_log_with_its_rotated_ones(log: Path) -> None:
     assert [path.name for path in rotated_logs(log)] == ["LOG.old.99", "LOG.old.100", "LOG.old.1000"]
     assert names(list(read_log(log))) == ["1", "2", "3", "4"]
     assert names(list(read_log(log, rotated=False))) == ["4"]
+    log.with_name("LOG.old.50").mkdir()
+    assert names(list(read_log(log))) == ["1", "2", "3", "4"], "one that cannot be read hides no other"
     with pytest.raises(FileNotFoundError):
         list(read_log(log.with_name("NONE")))
 

@@ -238,9 +238,11 @@ def test_what_led_to_a_stall_is_the_minute_before_it() -> None:
     led = history.led("a", 1000.0, {})
     assert (led.flushes, led.flushed_bytes, led.compactions, led.compacted_bytes) == (3, 30, 2, 300)
     assert (led.compactions_running, led.l0_files) == (1, 4)
-    history.opened()
-    assert history.led("a", 1000.0, {}).compactions_running == 0
     assert history.led("a", 900.0, {}).flushes == 0, "what came later did not lead to it"
+    assert led.seconds == 60
+    history.opened(990.0)
+    led = history.led("a", 1000.0, {})
+    assert (led.seconds, led.compactions_running, led.flushed_bytes) == (10, 0, 0), "that was another open"
 
 
 def steady(*times_s: float) -> list[float]:
