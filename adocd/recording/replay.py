@@ -4,7 +4,7 @@ The law runs as in the daemon's dry run: with the same windows, shaping and safe
 look at the machine's current state. Its decisions do not change what it sees next.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from adocd.controllers import registry
 from adocd.daemon.change.guards import GUARDS
@@ -44,6 +44,8 @@ class Replay:
         self._session: _Session | None = None
         self._last_s: float | None = None
         self._time_s = 0.0
+        #: Whether looks before the next one are missing, and the events in them.
+        self._misses = False
 
     async def take(self, entry: Entry) -> None:
         """Process one entry.
@@ -56,6 +58,7 @@ class Replay:
             case Gap():
                 self.found.gaps += 1
                 self.found.missed += entry.missed or 0
+                self._misses = True
             case Rule():
                 name = entry.policy.controller
                 if self.found.recorded_policies[-1:] != [name] and len(self.found.recorded_policies) < LISTED:
@@ -74,6 +77,9 @@ class Replay:
             self.found.rocksdb_version = look.about.rocksdb_version
         elif session.about is not look.about:
             session.go_on_with(look.about)
+        if self._misses:
+            look = replace(look, snapshot=replace(look.snapshot, lost_events=max(1, look.snapshot.lost_events)))
+        self._misses = False
         try:
             sample = session.measure(look)
             if sample is not None:
@@ -103,7 +109,8 @@ class Replay:
             self._idles(law.declined)
         if asked is None:
             return
-        weighed = weigh(law, steering, asked, {}, sample, snapshot.monotonic_s, session.beside)
+        beside = replace(session.beside, written=steering.written.families)
+        weighed = weigh(law, steering, asked, {}, sample, snapshot.monotonic_s, beside)
         if weighed.decision.settings:
             steering.take(weighed.guarded, sample.values)
             self._would_set(session, look, weighed, sample)

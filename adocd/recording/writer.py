@@ -36,6 +36,7 @@ class Recorder:
         self.snapshots = 0
         self.missed = 0
         self.has_ended = False
+        self._has_begun = False
         self._about: tuple[int, About | None] = (0, None)
         self._options: tuple[int, OptionValues | None] = (0, None)
         self._rule: Rule | None = None
@@ -47,6 +48,10 @@ class Recorder:
 
     def seen(self, seen: Seen, unix_s: float) -> None:
         """Write what the daemon gave last, unless it is already written."""
+        if not self._has_begun:  # decisions that had ended before are not of this recording
+            self._has_begun = True
+            ended = [each for each in seen.decisions if each.outcome != "in-flight" and each.unix_s < unix_s]
+            self._decisions = {each.sequence: each for each in ended}
         self.rule(seen.rule)
         if seen.state != self._state:
             self._state = seen.state

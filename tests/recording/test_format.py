@@ -141,6 +141,22 @@ def test_a_policy_a_decision_and_its_outcome_and_a_gap_come_back(tmp_path: Path)
     ]
 
 
+def test_decisions_from_before_the_recording_are_not_of_it(tmp_path: Path) -> None:
+    record = DecisionRecord(
+        sequence=7, monotonic_s=90.0, unix_s=90.0, controller="adoc",
+        settings=(Setting(Knob.BATCH_SIZE, 1, "default"),), signal="seen",
+        rule="adoc.memory", reason="because", guards=(), outcome="applied", changes=(),
+    )  # fmt: skip
+    later = replace(record, sequence=8, unix_s=101.5)
+    recorder = Recorder(LineFile(tmp_path / "r"), HEADER)
+    first, second = looks(2)
+    seen = Seen(4, 1.0, "/data/db", "attached", Rule(Policy("fixed")), ABOUT, first, (record,))
+    recorder.seen(seen, 100.0)
+    recorder.seen(replace(seen, snapshot=second, look=5, decisions=(record, later)), 102.0)
+    recorder.end("it was stopped")
+    assert [each for each in Recording(tmp_path / "r") if isinstance(each, DecisionRecord)] == [later]
+
+
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_wherever_it_is_cut_what_came_before_is_there(suffix: str, tmp_path: Path) -> None:
     whole = looks(6)

@@ -19,7 +19,7 @@ from adocd.model.knob import MIB, Knob
 from adocd.model.policy import Policy, Shaping
 from adocd.model.sample import Sample
 from adocd.model.snapshot import Event, OptionValues, Snapshot
-from adocd.recording.format import About, NotReplayable
+from adocd.recording.format import About, NotReplayable, Rule, Seen
 from adocd.recording.found import ReplayResult
 from adocd.recording.lines import LineFile
 from adocd.recording.reader import Recording
@@ -108,6 +108,24 @@ def test_the_memory_budget_is_that_of_each_time(tmp_path: Path) -> None:
         ("refused", 5.0, 5),
     ]
     assert found.decisions[1].guards[0].guard == "memory budget"
+
+
+def test_after_a_gap_rates_are_those_of_the_counters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the missing looks their events are missing, too: a flush that none tells of may have been all the same."""
+    rates: list[float | None] = []
+    monkeypatch.setattr(
+        registry.LAWS["adoc"], "step", lambda _self, sample: rates.append(sample.flush_written_bytes_per_s)
+    )
+    recorder = Recorder(LineFile(tmp_path / "recording"), HEADER)
+    about = replace(ABOUT, capabilities=replace(CAPABILITIES, events=("flush", "compaction")))
+    seen = Seen(0, 1.0, "/data/db", "attached", Rule(ADOC), about, None, ())
+    for number, each in enumerate(looks(4)):
+        written = replace(each.counters, flush_written_bytes=0 if number < 2 else 500_000_000)
+        look = number + 1 if number < 2 else number + 4
+        recorder.seen(replace(seen, look=look, snapshot=replace(each, counters=written)), 1.7e9 + number)
+    recorder.end("the time was over")
+    replay_again(tmp_path, ADOC)
+    assert rates == [0.0, 500e6, 0.0]
 
 
 def test_a_law_that_cannot_work_there_says_why(tmp_path: Path) -> None:
