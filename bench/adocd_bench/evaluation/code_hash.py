@@ -1,6 +1,5 @@
 """Which code and program a run was made by: two runs are a pair only if they are the same."""
 
-import functools
 import hashlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -15,18 +14,20 @@ _DIGITS = 12
 _BYTECODE = "__pycache__"
 
 
-@functools.cache
 def code_in_use() -> str | None:
-    """Hash the sources of adocd and the bench, and the agent library in use; None without an agent.
+    """Hash the sources of adocd and the bench, and the agent library in use, as they are now.
 
-    Once per process: what is edited later is not what this process runs.
+    None without an agent, and while files come and go. Each run starts a daemon of its own, which runs what is on the
+    disk then.
     """
     try:
         agent = native.find(compiled.rocksdb())
     except NativeError:
         return None
-    packages = [Path(package.__path__[0]) for package in (adocd, adocd_bench)]
-    return code_of(packages, agent)
+    try:
+        return code_of([Path(package.__path__[0]) for package in (adocd, adocd_bench)], agent)
+    except FileNotFoundError:  # somebody edits them just now
+        return None
 
 
 def code_of(packages: Sequence[Path], agent: Path) -> str:

@@ -32,8 +32,8 @@ _DISAGREE = 0.02
 #: Counts are cumulative, so none is lost between two polls; polling more often takes CPU time from the database.
 _LOOK_S = 0.5
 #: After so long without it the reads begin all the same: a safety guard may hold the pin back, and the samples show it.
-#: A change alone can take 25 s where a small device merges hundreds of files.
-_PINNED_WITHIN_S = 60.0
+#: A change alone can take 25 s where a small device merges hundreds of files. The program waits a minute (phase.cc).
+_PINNED_WITHIN_S = 45.0
 #: Told the newest sample of a run in progress; None before the first.
 OnLook = Callable[[Sample | None], None]
 #: Told that a run has prepared; returns whether its measured phase may begin.

@@ -142,6 +142,14 @@ class Folder:
     def begin(self, asked: RunsAsked) -> None:
         """Make it, or go on in it, also with more repetitions, schemes, profiles or workloads than before.
 
+        Raises BadArgument, as `check` does.
+        """
+        self.check(asked)
+        _FILE.write(self.plan, asked)
+
+    def check(self, asked: RunsAsked) -> None:
+        """Make it, or see whether it can go on with this plan; a plan that was there stays, until `begin`.
+
         Raises BadArgument where another plan is there, unless nothing came of that yet, or it cannot be written to.
         """
         try:
@@ -150,12 +158,13 @@ class Folder:
         except OSError as error:
             raise BadArgument(f"{self.directory} cannot be used ({error.strerror}): choose another --out") from None
         before = _FILE.read_if_there(self.plan)
-        if before is not None and not self._is_untouched() and (difference := _difference(before, asked)):
+        if before is None or self._is_untouched():
+            _FILE.write(self.plan, asked)
+        elif difference := _difference(before, asked):
             raise BadArgument(
                 f"{self.directory} has another plan ({difference}): give the same options to resume it, or more "
                 "repetitions, schemes, profiles or workloads, or choose another --out"
             )
-        _FILE.write(self.plan, asked)
 
     def _is_untouched(self) -> bool:
         """Whether nothing was measured or tried yet, as after a command whose device was refused as too small."""

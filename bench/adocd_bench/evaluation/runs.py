@@ -103,7 +103,7 @@ def carry_out(asked: RunsAsked, out: Path, directory: Path | None, console: Cons
     for name in asked.workloads:
         program(asked, name)  # report missing programs before the first run
     folder = Folder(out)
-    folder.begin(asked)
+    folder.check(asked)
     left, total = folder.left(asked), len(list(planned(asked)))
     _refuse_other_caps(folder, asked)
     failed: dict[str, str] = {}
@@ -112,9 +112,12 @@ def carry_out(asked: RunsAsked, out: Path, directory: Path | None, console: Cons
             progress = RunsProgress(console, len(left), _mean_s(asked, left), _walls_s(folder, asked), asked.at_once)
             prepare(there, asked, schemes, progress)
             _resolve(there, asked)
-            found = _search(there, asked, out, schemes, console)
+            found = _search(there, asked, left, out, schemes, console)
+            folder.begin(asked)  # not before: what a check or a search refuses must not stand in the first plan's way
             progress.say(f"{len(left)} of {total} runs to make, which takes about {time_text(progress.left_s)}")
             failed = _make(there, asked, folder, left, found, progress)
+    else:
+        folder.begin(asked)
     return Done(
         out=str(out),
         runs=total,
@@ -134,10 +137,12 @@ class _Searched:
     per_s: dict[str, float] = field(default_factory=dict)
 
 
-def _search(there: RunSite, asked: RunsAsked, out: Path, schemes: list[Scheme], console: Console) -> _Searched:
-    """Search, or read what was found before."""
+def _search(
+    there: RunSite, asked: RunsAsked, left: list[Planned], out: Path, schemes: list[Scheme], console: Console
+) -> _Searched:
+    """Search, or read what was found before, for the blocks of the runs that are left."""
     found = _Searched()
-    for run in {run.block: run for run in planned(asked)}.values():
+    for run in {run.block: run for run in left}.values():
         if workload(run.workload).needs_maximum:
             maximum = rates.find_maximum(there, asked, run, out, console)
             found.per_s[run.block] = RUNNING_SHARE * maximum.per_s

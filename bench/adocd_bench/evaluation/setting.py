@@ -3,13 +3,14 @@
 import contextlib
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from adocd.model.sample import Sample
 from adocd_bench.errors import BadArgument
 from adocd_bench.evaluation import measured, one, raw
 from adocd_bench.evaluation.circumstances import Circumstances
+from adocd_bench.evaluation.code_hash import code_in_use
 from adocd_bench.evaluation.lanes import Lanes
 from adocd_bench.evaluation.loads.program import LoadProgram
 from adocd_bench.evaluation.loads.workloads import LoadAsked, workload
@@ -27,6 +28,7 @@ from adocd_bench.run.workspace import choose_parent, needed_bytes, workspace
 #: Disk space for loaded records, as a multiple of their size: a compaction needs its inputs and outputs at once.
 _LOADED_TIMES = 3
 _GB = 1_000_000_000
+_EDITED = "the sources of adocd or of the bench, or the agent, were changed since the bench began"
 
 
 @dataclass(slots=True)
@@ -82,8 +84,13 @@ class RunSite:
             self.lanes.check()
             on_look(sample)
 
+        before = code_in_use()
         with self._capped(parse_profile(wanted.profile)) as cap, self.devices.counting(cap):
-            return one.run(wanted, load, cap, self.machine, self.devices, look, may_begin)
+            made = one.run(wanted, load, cap, self.machine, self.devices, look, may_begin)
+        made = replace(made, machine=replace(made.machine, code=before))
+        if {self.machine.code, before, code_in_use()} == {before}:
+            return made
+        return replace(made, warnings=(*made.warnings, _EDITED))
 
     @contextlib.contextmanager
     def _capped(self, profile: DeviceProfile) -> Iterator[Cap]:

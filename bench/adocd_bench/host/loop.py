@@ -23,6 +23,7 @@ from adocd.probes.mounts import read_mounts
 from adocd_bench.errors import CapUnavailable, NotEnoughSpace
 from adocd_bench.host.device import MB, Roots, WholeDisk, written_bytes_of
 from adocd_bench.host.owner import locked
+from adocd_bench.host.unbroken import unbroken
 
 IMAGE, MOUNT_POINT = "disk.img", "disk"
 #: The files of cgroup v1's top group in which a device's caps are.
@@ -77,7 +78,8 @@ def loop_disk(workspace: Path, size_bytes: int, roots: Roots) -> Iterator[LoopDi
         _run("mount", "-t", "ext4", "-o", "nosuid,nodev", f"/dev/{device.name}", str(point))
         yield LoopDisk(device, point, begun_bytes)
     finally:
-        _leave(image, roots)
+        with unbroken():
+            _leave(image, roots)
 
 
 def attached(image: Path, roots: Roots) -> list[WholeDisk]:

@@ -1,6 +1,7 @@
 """A child process with its output in files; ending it also ends everything that it started."""
 
 import contextlib
+import ctypes
 import os
 import signal
 import subprocess
@@ -13,6 +14,7 @@ from adocd_bench.errors import RunFailed
 
 _GRACE_S = 8.0
 _POLL_S = 0.05
+_LIBC, _PR_SET_PDEATHSIG = ctypes.CDLL(None), 1
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ def child(name: str, command: Sequence[str], room: Path, added: Mapping[str, str
     """Run a program, with agents' and daemon's sockets in `room`, its output too; `added` is to its environment.
 
     It has its own session, so that only we receive Ctrl-C and decide the order of shutdown. On exit, the program and
-    everything it started get SIGTERM, then SIGKILL if they keep running.
+    everything it started get SIGTERM, then SIGKILL if they keep running; the program also if we are killed.
     """
     output, errors = room / f"{name}.out", room / f"{name}.err"
     with output.open("wb") as out, errors.open("wb") as err:
@@ -77,11 +79,17 @@ def child(name: str, command: Sequence[str], room: Path, added: Mapping[str, str
             stdout=out,
             stderr=err,
             start_new_session=True,
+            preexec_fn=_end_with_us,  # noqa: PLW1509  (a single system call)
         )
     try:
         yield Child(name, process, output, errors)
     finally:
         _end(process)
+
+
+def _end_with_us() -> None:
+    """Have the kernel end the program if the bench is killed, which can then end nothing itself (prctl(2))."""
+    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def wait_until(

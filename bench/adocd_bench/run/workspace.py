@@ -11,6 +11,7 @@ from adocd_bench.errors import BadArgument, CapUnavailable, NotEnoughSpace
 from adocd_bench.host import loop
 from adocd_bench.host.device import REAL_ROOTS, DeviceProfile, Roots, block_device_of
 from adocd_bench.host.owner import locked, own_token, taken_over
+from adocd_bench.host.unbroken import unbroken
 
 PREFIX = "adocd-demo-"
 #: The file in a workspace that its process holds the lock of.
@@ -83,7 +84,8 @@ def workspace(parent: Path, roots: Roots = REAL_ROOTS) -> Iterator[Path]:
             try:
                 yield directory
             finally:
-                shutil.rmtree(directory, ignore_errors=True)
+                with unbroken():
+                    shutil.rmtree(directory, ignore_errors=True)
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
 

@@ -56,8 +56,4 @@ def test_without_an_agent_it_is_not_known(monkeypatch: pytest.MonkeyPatch) -> No
         raise NativeError("it has not been built")
 
     monkeypatch.setattr(native, "find", none)
-    code_in_use.cache_clear()
-    try:
-        assert code_in_use() is None
-    finally:
-        code_in_use.cache_clear()
+    assert code_in_use() is None

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import time
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, cast
 
+import adocd_bench
 import pytest
 from adocd_bench.evaluation import one, raw
 from adocd_bench.evaluation.loads.program import LoadJob, LoadOutcome, LoadProgram
@@ -145,6 +147,12 @@ class Gatherer:
     def begin(self, job: LoadJob) -> None:  # noqa: ARG002
         """Begin."""
         self.begun = True
+
+
+def test_the_bench_loses_patience_with_the_pin_before_the_program_does() -> None:
+    phase = Path(adocd_bench.__path__[0]) / "load" / "native" / "src" / "phase.cc"
+    (within_s,) = re.findall(r"kBegunWithinS = (\d+)", phase.read_text())
+    assert int(within_s) >= one._PINNED_WITHIN_S + 10
 
 
 def test_a_run_that_has_prepared_waits_for_the_others() -> None:

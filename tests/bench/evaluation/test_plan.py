@@ -236,3 +236,22 @@ def test_runs_are_measured_together_where_all_go_on_at_once_and_each_can_wait(
     assert [found.arrive(run.name) for run in left] == ([False, False, True] if together else [True, True, True])
     alone = runs._gathering(there, asked, left[:1], runs._Searched())
     assert alone.arrive(left[0].name), "it has nobody to wait for"
+
+
+def test_an_extension_that_is_refused_leaves_the_plan_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else neither the old command went on nor the new one."""
+    folder, asked = Folder(tmp_path), RunsAsked(("default",), ("cap-50",), ("fillrandom",), 10, 1)
+    folder.begin(asked)
+    folder.file(next(planned(asked))).write_text("{}")
+
+    def refuses(*_: object) -> NoReturn:
+        raise BadArgument("the disk is too slow for cap-490")
+
+    monkeypatch.setattr(runs, "_there", refuses)
+    monkeypatch.setattr(runs, "_refuse_other_caps", lambda *_: None)
+    monkeypatch.setattr(runs, "_walls_s", lambda *_: [])
+    with pytest.raises(BadArgument, match="too slow for cap-490"):
+        carry_out(replace(asked, profiles=("cap-50", "cap-490")), tmp_path, None, Console(file=io.StringIO()))
+    Folder(tmp_path).check(asked)

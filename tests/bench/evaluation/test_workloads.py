@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from adocd_bench.errors import BadArgument
+from adocd_bench.errors import BadArgument, RunFailed
 from adocd_bench.evaluation.circumstances import Circumstances
 from adocd_bench.evaluation.loads import workloads
 from adocd_bench.evaluation.loads.closed_loop import DbBenchLoad
@@ -261,6 +261,24 @@ def test_when_the_reads_after_the_wave_went_on_is_known(tmp_path: Path) -> None:
     assert [each.count for each in outcome.after] == [3]
     (tmp_path / "load-result.json").write_text(json.dumps({**content, "phases": [phases[0], phases[2]]}))
     assert made("burst").outcome(job, seen).after_span_monotonic_s is None
+
+
+def test_a_load_that_was_not_compacted_in_time_is_no_beginning(tmp_path: Path) -> None:
+    """Schemes whose rate limiter holds compactions back would begin the measured phase with debt."""
+    job = LoadJob(tmp_path / "db", tmp_path, 60, 1, SCHEMES["default"].used(Circumstances()))
+    none = {"max_us": 9, "buckets": [[1, 9, 3]]}
+    done: dict[str, Any] = {"operations_by_kind": {"read": {"count": 3, "processing": none}}}
+    phases = [
+        phase("settle", 100.0, 660.0, drain={"reached": False, "pending_compaction_bytes": 1 << 30}),
+        phase("measured", 760.0, 60.0, measured=True, **done),
+    ]
+    content = {"format": 1, "interrupted": False, "rocksdb_version": "7.8.3", "cpu_s": 1.0, "peak_rss_bytes": 1}
+    (tmp_path / "load-result.json").write_text(json.dumps({**content, "phases": phases}))
+    seen = ObservedRun("", (), (), OptionValues(), (), {}, Usage(0.0, 0, 0), 0.0)
+    with pytest.raises(RunFailed, match="what was loaded had not been compacted within 660 s"):
+        made("ycsb-a").outcome(job, seen)
+    never = replace(job, scheme=SCHEMES["compaction-disabled"].used(Circumstances()))
+    assert made("ycsb-a").outcome(never, seen).measured_s == 60.0, "it never has nothing to do"
 
 
 def phase(name: str, begin_s: float, seconds: float, *, measured: bool = False, **members: Any) -> dict[str, object]:

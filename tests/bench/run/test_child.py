@@ -1,5 +1,6 @@
 """Children are ended with what they started."""
 
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -88,3 +89,26 @@ def test_waiting_ends_with_the_condition_or_with_the_program(tmp_path: Path) -> 
     ends = child("q", ["/bin/sh", "-c", "echo gone >&2"], tmp_path)
     with ends as it, pytest.raises(RunFailed, match=r"^it was not done: q ended: gone$"):
         wait_until(lambda: False, "it was not done", it, within_s=10)
+
+
+#: Runs a child, says its process id, and waits for good.
+BENCH = """
+import sys, time
+from pathlib import Path
+from adocd_bench.run.child import child
+with child("p", ["sleep", "60"], Path(sys.argv[1])) as it:
+    print(it.pid, flush=True)
+    time.sleep(60)
+"""
+
+
+def test_a_child_of_a_bench_that_is_killed_ends(tmp_path: Path) -> None:
+    with subprocess.Popen([sys.executable, "-c", BENCH, tmp_path], stdout=subprocess.PIPE, text=True) as bench:
+        assert bench.stdout is not None
+        inner = int(bench.stdout.readline())
+        assert _runs(inner)
+        bench.kill()
+    deadline_s = time.monotonic() + 10
+    while _runs(inner) and time.monotonic() < deadline_s:
+        time.sleep(0.01)
+    assert not _runs(inner)

@@ -147,6 +147,9 @@ class GeneratedLoad:
         result = read_result(_result(job))
         if result.interrupted:
             raise RunFailed(f"{GENERATOR.name} was interrupted")
+        unsettled = next((each for each in result.phases if each.name == _SETTLE and not _has_settled(each)), None)
+        if unsettled is not None and str(job.scheme.options.get("disable_auto_compactions", 0)) not in ("1", "true"):
+            raise RunFailed(f"what was loaded had not been compacted within {unsettled.seconds:.0f} s")
         measured = result.measured
         following = result.phases[result.phases.index(measured) + 1 :]
         drains = [phase.begin_monotonic_s for phase in following if phase.drain is not None]
@@ -197,6 +200,10 @@ def load(records: int) -> Work:
 
 def _read_once(records: int) -> Work:
     return Work(_READ, ClosedArrivals(count=records), Mix(read=1.0), KeyChoice("sequential", records), threads=4)
+
+
+def _has_settled(phase: PhaseResult) -> bool:
+    return phase.drain is not None and phase.drain.reached
 
 
 def _span_s(phases: Sequence[PhaseResult]) -> tuple[float, float] | None:

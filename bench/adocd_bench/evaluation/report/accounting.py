@@ -133,7 +133,7 @@ def figures(run: RawRun) -> RunFigures:
     held = _held(run)
     shares = {condition: _per(sum(held[condition].values()), run.phase_s) or 0.0 for condition in CONDITIONS}
     waited_s, cpu_s = run.at_end.stalled_s, run.database.measured_cpu_s
-    # Between the phase's end and the clients' the bench may read, while what is due goes on being merged.
+    # Between the phase's end and the clients' the bench may read; merges that had begun go on, and no other begins.
     clients_s = run.measured_s if run.settled is None else max(run.measured_s, run.settled.clients_ended_s)
     whole_s = None if run.drain_s is None else clients_s + run.drain_s
     decided = [each for each in run.decisions if each.at_s >= 0]
