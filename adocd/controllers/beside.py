@@ -69,6 +69,8 @@ def _shown(family: str, sample: Sample, knobs: Iterable[Knob]) -> dict[str, str]
 def _laxer(knob: Knob, one: str, other: str) -> str:
     if KNOBS[knob].zero_is_off and "0" in (one, other):
         return "0"
+    if knob is Knob.LEVEL0_SLOWDOWN and "-1" in (one, other):
+        return "-1"  # off
     return max(one, other, key=int)
 
 

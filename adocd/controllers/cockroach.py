@@ -26,9 +26,10 @@ were used.
 
 Writers are delayed from 5 files on, where s is 0.5: the slowdown trigger is 5 and level 0 is compacted from 4 files on,
 or sooner; with a later trigger tokens would fall to nothing at 5 files (cockroach#115373). Tokens take the place of the
-stop; ours is at `l0_files_max` files, because reads search each of them. At an unlimited R the delay is none (1 TiB/s).
-The first 30 s are free (CockroachDB: 15): what leaves level 0 is known from the second interval on. Once a second the
-law puts R back where RocksDB has lowered it (adocd.controllers.admitted). R moves by at least a tenth.
+stop; ours is at `l0_files_max` files, because reads search each of them. At an unlimited R the delay is none (1 TiB/s),
+neither by files nor by what is pending, nor at the last memtable: only the owner's stops hold writers there. The first
+30 s are free (CockroachDB: 15): what leaves level 0 is known from the second interval on. Once a second the law puts R
+back where RocksDB has lowered it (adocd.controllers.admitted). R moves by at least a tenth.
 
 Expect minutes of overload with level 0 near 10 files, and reads that search few of them; without admission CockroachDB
 saw 109 sublevels in 6 minutes. Does harm to bursts, which are held from the fifth file on, and to loads that go up and

@@ -96,7 +96,7 @@ def _rates(sample: Sample, most: int) -> Iterator[tuple[int, str]]:
 
 
 def _rates_of(cf: ColumnFamilySample, most: int) -> Iterator[tuple[int, str]]:
-    options, n, pending = cf.options, cf.l0_files, cf.pending_compaction_bytes
+    options, n, pending = cf.options, cf.l0_delay_trigger_count, cf.pending_compaction_bytes
     number, unflushed = options.max_write_buffer_number, cf.immutable_memtables
     # The last one is being filled, and there is something to flush (GetWriteStallConditionAndCause).
     is_last = number > _MEMTABLES_WITHOUT_DELAY and unflushed >= number - 1

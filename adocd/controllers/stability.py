@@ -45,7 +45,9 @@ class StabilityParameters(Parameters):
     """The component constraint and sizes; each default is the paper's, or RocksDB's where its name says so."""
 
     stop_factor: int = Field(default=3, ge=2, le=64, description="times the L0 trigger")
-    components: int | None = Field(default=None, ge=2, le=10_000, description="instead of stop_factor: 2 x T x L")
+    components: int | None = Field(
+        default=None, ge=2, le=10_000, description="universal: in place of stop_factor, 2 x T x L"
+    )
     memtables_max: int = Field(default=3, ge=2, le=64)
     bytes_per_sync: int = Field(default=16 * MIB, ge=MIB)
     file_size_max_bytes: int = Field(default=64 * MIB, ge=MIB, le=4096 * MIB)
@@ -106,7 +108,9 @@ class Stability(Controller):
         yield Setting(Knob.BYTES_PER_SYNC, p.bytes_per_sync)
         for cf in governed:
             trigger = max(1, cf.options.level0_file_num_compaction_trigger)
-            stop = min(p.components or p.stop_factor * trigger, OUT_OF_THE_WAY)
+            is_universal = sample.options.compaction_style(cf.name) == UNIVERSAL_COMPACTION
+            components = p.components if is_universal else None
+            stop = min(components or p.stop_factor * trigger, OUT_OF_THE_WAY)
             if stop >= trigger:
                 yield Setting(Knob.LEVEL0_SLOWDOWN, stop, cf.name)
                 yield Setting(Knob.LEVEL0_STOP, stop, cf.name)

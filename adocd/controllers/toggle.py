@@ -216,7 +216,7 @@ class Toggle(Controller):
         for cf in sample.column_families:
             # Only once compaction is seen off: where a guard or a pin keeps it on, level 0 needs its limits.
             out = self._is_off and value_now(Knob.AUTO_COMPACTION, sample, cf.name) == 0
-            limit = OUT_OF_THE_WAY if out else self._limit(cf)
+            limit = OUT_OF_THE_WAY if out else self._limit(cf, sample)
             trigger = OUT_OF_THE_WAY if out else owners_value(Knob.LEVEL0_TRIGGER, sample, cf.name)
             memtables = max(p.memtables, owners_value(Knob.MEMTABLE_NUMBER, sample, cf.name) or 0)
             pending = self._pending_limit(cf, sample)
@@ -237,9 +237,12 @@ class Toggle(Controller):
         owners = owners_value(Knob.HARD_PENDING_LIMIT, sample, cf.name) or 0
         return max(owners, self._parameters.pending_bytes_max) if owners else 0
 
-    def _limit(self, cf: ColumnFamilySample) -> int:
-        """Double the bound until level 0 fits into half of it; while compaction is on, it only comes down."""
-        limit = self._parameters.l0_files_max
+    def _limit(self, cf: ColumnFamilySample, sample: Sample) -> int:
+        """Double the bound until level 0 fits into half of it; while compaction is on, it only comes down.
+
+        A bound below the owner's compaction trigger would stop writes before RocksDB compacts.
+        """
+        limit = max(self._parameters.l0_files_max, owners_value(Knob.LEVEL0_TRIGGER, sample, cf.name) or 0)
         while limit < 2 * cf.l0_files and limit < OUT_OF_THE_WAY:
             limit *= 2
         self._stage[cf.name] = min(limit, self._stage.get(cf.name, OUT_OF_THE_WAY), OUT_OF_THE_WAY)

@@ -77,6 +77,14 @@ def test_a_limit_that_another_law_lifts_is_lifted(lifted: dict[str, int]) -> Non
     assert piled.overflow == ()
 
 
+def test_a_slowdown_that_the_owner_has_switched_off_is_the_laxest() -> None:
+    found = turned(l0_files=30, level0_slowdown_writes_trigger=21)
+    family = {**found.options.column_families["default"], SLOWDOWN: "-1"}
+    owners = replace(option_values(), column_families={"default": family})
+    assert found.overflow == (Overflow.LEVEL0,)
+    assert as_if_alone(replace(found, originals=owners), ADOC_READS).overflow == ()
+
+
 def test_an_overflow_by_the_owners_limits_is_one() -> None:
     tight = turned(l0_files=20, level0_slowdown_writes_trigger=4)
     assert as_if_alone(tight, ADOC_READS).overflow == (Overflow.LEVEL0,)

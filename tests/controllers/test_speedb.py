@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from adocd.model.knob import MIB, Knob
+from adocd.model.options import UNIVERSAL_COMPACTION
 from adocd.model.sample import ColumnFamilySample, Sample
 from adocd.model.snapshot import OptionValues
 from tests.builders import GIB, column_family, sample
@@ -45,6 +46,12 @@ def rate_of(found: Sample) -> int | None:
 )
 def test_by_files_of_level_0(files: int, rate: int | None) -> None:
     assert rate_of(delayed(column_family(l0_files=files))) == rate
+
+
+def test_under_universal_compaction_sorted_runs_count() -> None:
+    """As RocksDB counts them; by files of level 0 alone the law held the owner's rate against RocksDB's delay."""
+    runs = column_family(l0_files=19, further_levels=(1,) * 6, compaction_style=UNIVERSAL_COMPACTION)
+    assert rate_of(delayed(runs, in_force=5_120_000)) == 11_000_000
 
 
 @pytest.mark.parametrize(

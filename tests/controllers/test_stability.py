@@ -93,3 +93,5 @@ def test_it_governs_the_column_families_that_it_is_for_and_leaves_the_others_alo
     assert law.declined is None
     universal_too = make("stability", components=40).step(sample)
     assert {setting.column_family for setting in all_settings(universal_too)} == {None, "default", "archive"}
+    stops = {each.column_family: each.value for each in all_settings(universal_too) if each.knob is Knob.LEVEL0_STOP}
+    assert stops == {"default": 12, "archive": 40}, "level compaction keeps its own bound"

@@ -99,6 +99,18 @@ def test_triggers_go_out_of_the_way_once_the_switch_is_seen_off_and_come_back() 
     assert scene.plant.now("level0_file_num_compaction_trigger") == "4"
 
 
+def test_the_bound_of_level_0_is_never_below_the_owners_trigger() -> None:
+    """The guards refuse such limits, and level 0 would keep those of the peak: none."""
+    scene = Scene(dwell_s=0.0, l0_files_max=8)
+    scene.set(by_owner=True, level0_file_num_compaction_trigger="10")
+    scene.load(60, 40)
+    scene.load(60, 40)
+    assert scene.plant.now("level0_stop_writes_trigger") == str(OUT_OF_THE_WAY)
+    scene.load(20, 10)
+    limits = [scene.plant.now(f"level0_{name}") for name in ("slowdown_writes_trigger", "stop_writes_trigger")]
+    assert limits == ["10", "10"]
+
+
 def test_where_compaction_is_kept_on_level_0_keeps_its_limits() -> None:
     """A pin or a guard holds the switch, and nothing else of the decision."""
     scene = Scene()

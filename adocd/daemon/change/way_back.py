@@ -37,10 +37,12 @@ class _Look:
 
     `merged` is how many files a merge of all of level 0 would have now, with those of the base level. `of_flush` is how
     many immutable memtables a flush takes, unless one is forced: then it may take fewer. None if that is not known.
+    `further_runs` are sorted runs below level 0, which count for RocksDB's triggers under universal compaction.
     """
 
     merged: int = 0
     of_flush: int | None = None
+    further_runs: int = 0
 
 
 def way_back(sample: Sample, baseline: Values, ours: Set[OptionName], sent: Values) -> tuple[RestoreStep, ...]:
@@ -58,7 +60,10 @@ def way_back(sample: Sample, baseline: Values, ours: Set[OptionName], sent: Valu
     """
     back = {option: restorable(option, baseline[option]) for option in ours if option in baseline}
     reached = sample.values, sent
-    looks = {cf.name: _Look(files_when_merged(cf, sample), cf.memtables_of_flush) for cf in sample.column_families}
+    looks = {
+        cf.name: _Look(files_when_merged(cf, sample), cf.memtables_of_flush, cf.further_runs)
+        for cf in sample.column_families
+    }
     later: list[RestoreStep] = []
     memtables: list[RestoreStep] = []
     flushed: list[RestoreStep] = []
@@ -113,7 +118,10 @@ def _postpone(
     may_be_off = back.get(switch) == "false" and any(values.get(switch) == "true" for values in reached)
     later, when_flushed = _postpone_base(family, back, baseline, reached, look)
     if {slowdown, stop} <= baseline.keys() and (may_be_off or _may_exceed(stop, back, baseline, reached)):
+        # Agents see files of level 0 alone. Below the owner's trigger it comes back all the same.
+        least = max(1, int(baseline.get(of_family(family, TRIGGER), 1)))
         below = stop_may_be_lowered_below(int(baseline[slowdown]), int(baseline[stop]))
+        below = min(below, max(least, below - look.further_runs))
         # A trigger or slowdown that is still above the original comes back first.
         few = _files(when_flushed[-1]) if when_flushed else 0
         steps = when_flushed if few > int(baseline[stop]) else later

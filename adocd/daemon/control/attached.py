@@ -26,7 +26,7 @@ from adocd.model.database import DatabaseDetail, Info
 from adocd.model.policy import Policy
 from adocd.model.sample import Sample
 from adocd.model.snapshot import Snapshot
-from adocd.model.values import OptionName
+from adocd.model.values import Values
 from adocd.targets.base import Target
 from adocd.targets.errors import TargetError
 
@@ -85,8 +85,11 @@ class Attached:
     def take_policy(self, policy: Policy) -> None:
         """Switch to another policy; raises registry.PolicyError when it is invalid."""
         if self.session is not None:
+            wanted = dict(self.session.steering.wanted)
             self.session.take_policy(policy)
-            self.session.law.judge.remember(self._remembered.samples)
+            # Where values go back, what was measured under them says nothing of the time before the new law's changes.
+            if self.session.steering.wanted == wanted:
+                self.session.law.judge.remember(self._remembered.samples)
         self._policy = policy
 
     def take_settings(self, settings: LoopSettings) -> None:
@@ -103,14 +106,14 @@ class Attached:
         before_us = without_ours(self.sample, self.session.ledger.baseline, capabilities)
         return out_of_reach(controller, before_us, capabilities)
 
-    def refusal_of(self, option: OptionName, value: str) -> Note | None:
-        """Return which safety guard would refuse this pin now, and why; None if none would, or if not known yet."""
+    def refusal_of(self, wanted: Values) -> Note | None:
+        """Return which safety guard would refuse a pin to these values now; None if none would, or not known yet."""
         session, sample = self.session, self.sample
         if session is None or sample is None:
             return None
         pins = pins_of(session, sample, (pinned.override for pinned in self._book.overrides_of(self._id)))
         beside = self._settings.neighbours.beside(self._id, self.process, session.steering.written.families)
-        return session.steering.refusal_of(option, value, pins, sample, beside)
+        return session.steering.refusal_of(wanted, pins, sample, beside)
 
     async def revoke(self) -> back.RestoreResult:
         """Make the agent restore the originals, whoever holds the lease. The caller has entered `restored` in the book.

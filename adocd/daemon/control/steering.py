@@ -82,6 +82,8 @@ class Steering:
         self._brake = Brake()
         self.written = LatelyWritten()
         self._rejected: dict[OptionName, tuple[str, float]] = {}
+        #: The owner's new values that the agent's restore plan did not have at the last look.
+        self._outdated: Values = {}
 
     def limit_compaction(self, limits: CompactionLimits) -> None:
         """Apply new limits on how long compaction may stay off; the time it has been off so far counts."""
@@ -181,14 +183,12 @@ class Steering:
             else:
                 self.wanted[option] = value
 
-    def refusal_of(
-        self, option: OptionName, value: str, pins: Values, sample: Sample, beside: Beside = ALONE
-    ) -> Note | None:
-        """Return which safety guard would refuse this pin now, and why; None if none would."""
+    def refusal_of(self, wanted: Values, pins: Values, sample: Sample, beside: Beside = ALONE) -> Note | None:
+        """Return which safety guard would refuse one of these values of a pin now, and why; None if none would."""
         originals = self.ledger.way_back
-        goal = self._standing({**pins, option: value}, originals, "all")
+        goal = self._standing({**pins, **wanted}, originals, "all")
         verdict = check(self._guards, goal, sample, beside, exempt=originals)
-        return next((refusal.note for refusal in verdict.refusals if option in refusal.options), None)
+        return next((refusal.note for refusal in verdict.refusals if refusal.options & wanted.keys()), None)
 
     def rejected(self, sent: Values, now_s: float) -> None:
         """Remember values that the database rejected: drop them from the wishes and do not resend them for a while."""
@@ -206,7 +206,10 @@ class Steering:
 
     def rearmed(self, sample: Sample) -> ChangePlan | None:
         """Plan to update the agent's restore plan with the owner's new values; None if it has them already."""
-        outdated = self.ledger.outdated(sample.values)
+        # Its owner may change an option twice in a row, and the agent would set what was read between the two. So only
+        # a value that was there at two looks is named.
+        before, self._outdated = self._outdated, self.ledger.outdated(sample.values)
+        outdated = {option: value for option, value in self._outdated.items() if before.get(option) == value}
         if not outdated:
             return None
         ledger = self.ledger

@@ -26,7 +26,7 @@ from adocd.model.decision import Decision
 from adocd.model.decision_record import DecisionRecord
 from adocd.model.policy import Policy
 from adocd.model.snapshot import Snapshot
-from adocd.model.values import OptionName
+from adocd.model.values import Values
 from adocd.targets.base import Target
 from adocd.targets.errors import Closed, OutOfSight, Silent, TargetError, Unreachable
 
@@ -111,9 +111,9 @@ class TargetLoop:
         """Return why this law cannot work here; None when it can, or while that is not known."""
         return None if self._attached is None else self._attached.out_of_reach(controller)
 
-    def refusal_of(self, option: OptionName, value: str) -> Note | None:
-        """Return which safety guard would refuse this pin now, and why; None if none would, or if not known yet."""
-        return None if self._attached is None else self._attached.refusal_of(option, value)
+    def refusal_of(self, wanted: Values) -> Note | None:
+        """Return which safety guard would refuse a pin to these values now; None if none would, or not known yet."""
+        return None if self._attached is None else self._attached.refusal_of(wanted)
 
     async def diagnosis(self) -> dict[str, Any]:
         """Return what stalled and why, as `adocctl explain` shows it."""

@@ -22,7 +22,7 @@ from adocd.model import units
 from adocd.model.capabilities import ONLY_OBSERVED
 from adocd.model.in_words import duration, named, pinned
 from adocd.model.policy import Policy
-from adocd.model.values import OptionName
+from adocd.model.values import OptionName, Values
 from adocd.targets.errors import OnlyObserved, TargetError
 
 
@@ -243,18 +243,19 @@ class Operators:
             return
         if status.policy.dry_run:
             raise CannotDo(f"the policy of {loop.path} is a dry run, so nothing is applied there: set one that is not")
-        for option in self._options(status, asked.option, asked.column_family):
-            if (why := self._refused(loop, status, option, asked.value)) is not None:
-                raise CannotDo(why)
+        meant = self._options(status, asked.option, asked.column_family)
+        if (why := self._refused(loop, status, dict.fromkeys(meant, asked.value))) is not None:
+            raise CannotDo(why)
 
-    def _refused(self, loop: TargetLoop, status: Status, option: OptionName, value: str) -> str | None:
-        """Return why this value cannot be set there now; None when it can."""
+    def _refused(self, loop: TargetLoop, status: Status, wanted: Values) -> str | None:
+        """Return why these values cannot be set there now, all together; None when they can."""
         if status.detail is None or status.sample is None:
             return None
-        why = overrides.unreachable(option, status.sample.values, status.detail.capabilities)
-        if why is None and (note := loop.refusal_of(option, value)) is not None:
-            return str(note)
-        return why
+        for option in wanted:
+            if (why := overrides.unreachable(option, status.sample.values, status.detail.capabilities)) is not None:
+                return why
+        note = loop.refusal_of(wanted)
+        return None if note is None else str(note)
 
     def _options(self, status: Status, option: str, column_family: str | None) -> tuple[OptionName, ...]:
         families = () if status.sample is None else tuple(cf.name for cf in status.sample.column_families)
@@ -287,7 +288,7 @@ class Operators:
             is_there = current.get(option) in (override.value, restorable(option, override.value))
             if is_there and overrides.unreachable(option, current, status.detail.capabilities) is None:
                 continue  # a value already in force needs no guard
-            refused = None if was_checked else self._refused(loop, status, option, override.value)
+            refused = None if was_checked else self._refused(loop, status, {option: override.value})
             return refused or f"not there yet: {option} is {current.get(option)}"
         return None
 

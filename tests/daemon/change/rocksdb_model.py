@@ -143,7 +143,7 @@ class RocksDB:
                 found.add((family, MEMTABLES))
             if not self.is_on(family):
                 continue
-            if self.l0[family] >= self.option(family, STOP):
+            if self.l0[family] + self.further_levels >= self.option(family, STOP):
                 found.add((family, STOP))
             if 0 < self.option(family, HARD) <= self.pending[family]:
                 found.add((family, HARD))

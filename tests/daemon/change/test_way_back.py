@@ -27,6 +27,7 @@ from tests.daemon.change.rocksdb_model import (
     defaults,
     family,
     opened,
+    universal,
 )
 
 SUBCOMPACTIONS, BYTES_PER_SYNC = of_database("max_subcompactions"), of_database("bytes_per_sync")
@@ -41,6 +42,11 @@ def test_the_way_back_from_no_compaction_is_staged_whatever_there_is_now() -> No
         waits(STOP, "36", L0_FILES, 28),
         waits(HARD, str(256 * GIB), PENDING_BYTES, 256 * GIB),
     )
+
+
+def test_under_universal_compaction_the_sorted_runs_below_level_0_count_too() -> None:
+    """Agents see only the files: five runs more are 32 at 27 files, too near to a stop at 36."""
+    assert plan(family({STOP: 100}), universal(l0=0)).restore == (waits(STOP, "36", L0_FILES, 23),)
 
 
 def test_the_way_back_while_compaction_returns() -> None:

@@ -57,8 +57,7 @@ def test_somebody_elses_change_is_respected_and_the_law_starts_anew(
         (size,) = (tuned for o, tuned in scene.book.left(loop.id).items() if o.option == "write_buffer_size")
         assert size.original == str(96 * MIB), "it is not forgotten: the way back leads to the new value"
         await asyncio.sleep(0.5)
-        await ticks(loop, 2)
-        await until(lambda: write_buffer_size(database) == str(160 * MIB), "the law goes on from there")
+        await ticked_until(loop, lambda: write_buffer_size(database) == str(160 * MIB), "the law goes on from there")
         await loop.stop()
         assert write_buffer_size(database) == str(96 * MIB)
         assert options(database)["target_file_size_base"] == str(64 * MIB)
@@ -79,6 +78,24 @@ def test_what_the_judge_has_condemned_rests_although_somebody_else_changes_an_op
         assert (await ticks(loop, 1))[-1].startswith("standing back for")
         assert session_of(loop).law is not law
         assert session_of(loop).law.judge is law.judge
+
+    with_agent(database, tmp_path, body)
+
+
+@pytest.mark.parametrize(("before", "remembers"), [(FIXED, True), (ADOC, False)], ids=["fixed", "adoc"])
+def test_a_judge_does_not_compare_a_law_with_another_whose_values_go_back(
+    tmp_path: Path, before: Policy, *, remembers: bool
+) -> None:
+    """Else a law is blamed for the restore of what the one before it had achieved."""
+    database = overflowing(tmp_path / "db")
+
+    async def body(scene: Scene) -> None:
+        loop = await scene.attach(before)
+        await ticks(loop, 2)
+        if before is ADOC:
+            await until(lambda: outcomes(loop) == ["applied"], "it is tuned")
+        await loop.set_policy(Policy("stability", shaping=Shaping(judge_s=30.0)))
+        assert bool(session_of(loop).law.judge._seconds) == remembers
 
     with_agent(database, tmp_path, body)
 

@@ -11,6 +11,7 @@ from adocd.daemon.change.guards.compaction import CompactionLimits
 from adocd.daemon.change.guards.guard import Beside
 from adocd.daemon.change.ledger import Ledger
 from adocd.daemon.control.steering import Guarded, Scope, Steering, SteeringStep
+from adocd.model.change import ColumnFamilyChange
 from adocd.model.decision import Setting
 from adocd.model.knob import MIB, Knob
 from adocd.model.sample import Sample
@@ -83,10 +84,26 @@ def test_a_pin_that_would_be_refused_is_known_beforehand() -> None:
     wheel = Wheel()
     sample = wheel.database.sample()
     (stop,) = family({STOP: 0})
-    said = wheel.steering.refusal_of(stop, "19", {}, sample)
+    said = wheel.steering.refusal_of({stop: "19"}, {}, sample)
     assert str(said) == f"order: in column family default it must be that {TRIGGER} 4 <= {SLOWDOWN} 20 <= {STOP} 19"
-    assert wheel.steering.refusal_of(stop, "19", family({SLOWDOWN: 19}), sample) is None
-    assert wheel.steering.refusal_of(stop, "60", {}, sample) is None
+    assert wheel.steering.refusal_of({stop: "19"}, family({SLOWDOWN: 19}), sample) is None
+    assert wheel.steering.refusal_of({stop: "60"}, {}, sample) is None
+
+
+def test_an_owners_new_value_is_named_to_the_agent_once_it_was_there_at_two_looks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """He may set an option twice in a row, and the agent would set what was read between the two."""
+    wheel, (stop,) = Wheel(), family({STOP: 0})
+    sample = wheel.database.sample()
+    named = []
+    for value in ("40", "50", "50"):
+        outdated = {stop: value}
+        monkeypatch.setattr(Ledger, "outdated", lambda *_, found=outdated: found)
+        plan = wheel.steering.rearmed(sample)
+        named.append(None if plan is None else list(plan.changes))
+    assert named[:2] == [None, None]
+    assert named[2] == [ColumnFamilyChange("default", {STOP: "50"})]
 
 
 def test_a_pin_ends_and_the_option_goes_back() -> None:
