@@ -234,9 +234,10 @@ def _column_family(
 
 
 def _new_stalls(now: ColumnFamilySnapshot, before: ColumnFamilySnapshot | None) -> dict[str, int]:
-    if now.stall_counts is None:
+    """Return what has come since; {} where that cannot be told: RocksDB counts from the open on."""
+    if now.stall_counts is None or before is None or before.stall_counts is None:
         return {}
-    then = before.stall_counts if before is not None and before.stall_counts is not None else {}
+    then = before.stall_counts
     return {cause: grown(count, then.get(cause, 0)) for cause, count in now.stall_counts.items()}
 
 

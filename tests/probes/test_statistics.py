@@ -211,6 +211,25 @@ def test_stall_counts_are_those_of_the_window_and_name_the_overflow() -> None:
     assert sample.overflow == ()
 
 
+@pytest.mark.parametrize("before", [{}, {"index": ColumnFamilySnapshot({}, None)}], ids=["not seen", "not told"])
+def test_stalls_from_before_a_column_family_was_seen_are_not_of_the_window(
+    before: dict[str, ColumnFamilySnapshot],
+) -> None:
+    """RocksDB counts them from the open on, and a program may show the agent a handle later."""
+    probe = StatisticsProbe(CAPABILITIES)
+    known = {"default": ColumnFamilySnapshot({}, {"memtable_stops": 0})}
+    first = snapshot(column_families=known | before)
+    probe.sample(first)
+    found = []
+    for seconds, stops in enumerate((3000, 3001), start=1):
+        families = known | {"index": ColumnFamilySnapshot({}, {"memtable_stops": stops})}
+        sample = probe.sample(later(first, float(seconds), column_families=families))
+        assert sample is not None
+        (index,) = [cf for cf in sample.column_families if cf.name == "index"]
+        found.append((index.stall_counts, sample.overflow))
+    assert found == [({}, ()), ({"memtable_stops": 1}, (Overflow.MEMORY,))]
+
+
 def test_levels_are_read_as_far_as_there_are_any() -> None:
     properties = {f"rocksdb.num-files-at-level{n}": n * 2 for n in range(7)}
     family = ColumnFamilySnapshot(properties, level_bytes=(0, 5, 9, 0, 0, 0, 1 << 40))

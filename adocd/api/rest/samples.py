@@ -37,7 +37,14 @@ def install(app: FastAPI, find: Callable[[str], TargetLoop]) -> None:
     )
     async def samples(
         target: TargetId,
-        after: Annotated[int, Query(ge=0, description="only those with a larger sequence number")] = 0,
+        after: Annotated[
+            int,
+            Query(
+                ge=0,
+                description="only those with a larger sequence number; if it is larger than the newest, it is of an "
+                "earlier session, and all of the last one are returned",
+            ),
+        ] = 0,
         limit: Annotated[int, Query(ge=1, le=1000, description="most samples to return; the oldest come first")] = 1000,
     ) -> Response:
         """Poll with the last sequence number as `after`, until there are none: an answer ends at 8 MiB, too.

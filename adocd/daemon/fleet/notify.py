@@ -18,6 +18,8 @@ _CYCLE_MOST_S = 20.0
 _TICKS_MOST = 3
 #: Longest time between two updates of the status and the watchdog.
 _PERIOD_S = 2.0
+#: Most bytes of a line for the service manager, and what is said where it has more.
+_WORDS_BYTES_MOST, _CUT = 2000, "... (its log has all of it)"
 _PATIENCE_S = 0.5
 
 
@@ -49,7 +51,7 @@ class ServiceManager:
         try:
             with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as sender:
                 sender.settimeout(patience_s)
-                sender.sendto("\n".join(map(printable, words)).encode(), address)
+                sender.sendto("\n".join(_fitting(printable(each)) for each in words).encode(), address)
         except OSError as error:
             _log.debug("the service manager at %s cannot be told: %s", self._address, error)
 
@@ -65,6 +67,12 @@ class ServiceManager:
     def stopping(self) -> None:
         """Report that the daemon is stopping."""
         self.tell("STOPPING=1", "STATUS=restoring what was changed", patience_s=_PATIENCE_S)
+
+
+def _fitting(words: str) -> str:
+    """Shorten what systemd would ignore as too long (src/core/manager.c, NOTIFY_BUFFER_MAX: 4096 bytes)."""
+    content = words.encode()
+    return words if len(content) <= _WORDS_BYTES_MOST else content[:_WORDS_BYTES_MOST].decode(errors="ignore") + _CUT
 
 
 class Attendance:

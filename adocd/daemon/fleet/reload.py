@@ -40,8 +40,12 @@ class Reloaded:
     taken: tuple[str, ...] = ()
     not_taken: tuple[str, ...] = ()
     failed: str | None = None
+    #: Why there was nothing to read.
+    unread: str | None = None
 
     def __str__(self) -> str:
+        if self.unread is not None:
+            return f"the configuration stays as it was: {self.unread}"
         if self.failed is not None:
             return f"the configuration stays as it was: {self.failed}"
         if not self.taken and not self.not_taken:
@@ -72,16 +76,16 @@ class Reload:
                 done = Reloaded(failed=f"{type(error).__name__}: {error}")
             vitals = self._fleet.settings.vitals
             vitals.is_configured = done.failed is None
-            if done.failed is None:
+            if done.failed is None and done.unread is None:
                 vitals.configured_unix_s = self._fleet.wall_clock()
-            _log.log(logging.WARNING if done.failed or done.not_taken else logging.INFO, "%s", done)
+            _log.log(logging.WARNING if done.failed or done.unread or done.not_taken else logging.INFO, "%s", done)
             self._fleet.audit.note("reload", "SIGHUP", str(done))
             self._fleet.events.publish("daemon", self._fleet.wall_clock(), about="configuration", sentence=str(done))
             return done
 
     async def _read(self) -> Reloaded:
         if not self._had_file and not self._file.exists():
-            return Reloaded(failed=f"there is no {self._file}, as there was none at the start")
+            return Reloaded(unread=f"there is no {self._file}, as there was none at the start")
         try:
             new = await asyncio.to_thread(configuration.load, self._file)
         except ConfigError as error:

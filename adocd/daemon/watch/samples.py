@@ -95,10 +95,15 @@ class Samples:
     def newer(self, sequence: int, most: int) -> Iterator[Sample]:
         """Return the first `most` samples after one with this sequence number, oldest first, unpacked one at a time.
 
-        Numbers begin anew with each session. Samples that are added or dropped meanwhile change nothing of it.
+        Numbers begin anew with each session, so after a larger number than the newest all of the last session are
+        newer. Samples that are added or dropped meanwhile change nothing of it.
         """
-        later = itertools.takewhile(lambda number: number > sequence, reversed(self._sequences))
-        first = len(self._sequences) - sum(1 for _ in later)
+        numbers = self._sequences
+        later = sum(1 for _ in itertools.takewhile(lambda number: number > sequence, reversed(numbers)))
+        if numbers and sequence > numbers[-1]:
+            pairs = itertools.pairwise(reversed(numbers))
+            later = 1 + sum(1 for _ in itertools.takewhile(lambda pair: pair[0] > pair[1], pairs))
+        first = len(numbers) - later
         packed = list(itertools.islice(self._packed, first, first + most))
         return map(_unpacked, packed, list(itertools.islice(self._common, first, first + most)))
 

@@ -31,6 +31,17 @@ def said(listener: socket.socket) -> list[str]:
             return words
 
 
+def test_what_is_too_long_for_systemd_is_shortened(run_dir: Path) -> None:
+    """A reload has a sentence for each database, and systemd ignores a message of more than 4096 bytes."""
+    address = str(run_dir / "notify")
+    with listening(address) as listener:
+        ServiceManager.of_environment({"NOTIFY_SOCKET": address}).tell("STATUS=1 database; " + "ä" * 10_000)
+        message = listener.recv(65536)
+    assert len(message) < 4096
+    assert message.decode().startswith("STATUS=1 database; ää")
+    assert message.decode().endswith("ä... (its log has all of it)")
+
+
 @pytest.mark.parametrize("abstract", [False, True])
 def test_it_tells_the_manager_that_the_environment_names(run_dir: Path, abstract: bool) -> None:
     address = f"@adocd-test-{os.getpid()}" if abstract else str(run_dir / "notify")

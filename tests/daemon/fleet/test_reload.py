@@ -110,6 +110,7 @@ def test_without_a_file_there_is_none_to_read(tmp_path: Path) -> None:
         file = tmp_path / "adocd.toml"
         reload = Reload(service.fleet, service.fleet._book, file, had_file=False)
         assert "as there was none at the start" in str(await reload.again())
+        assert service.fleet.settings.vitals.is_configured, "nothing is broken"
         write(file, "[daemon]\ntick_s = 0.5\n")
         assert "daemon.tick_s 1.0 -> 0.5" in str(await reload.again())
         write(file, None)

@@ -60,5 +60,9 @@ def test_only_so_many_are_kept_and_read_on_from_a_number() -> None:
         kept.add(full(number))
     assert [each.sequence for each in kept] == [10, 11, 1, 2, 3], "another session"
     assert [each.sequence for each in kept.newer(2, 10)] == [3]
+    assert [each.sequence for each in kept.newer(11, 10)] == [1, 2, 3], "those of the other session were read already"
+    assert list(kept.newer(3, 10)) == []
     kept.clear()
     assert list(kept) == []
+    kept.add(full(1))
+    assert [each.sequence for each in kept.newer(86_400, 10)] == [1]
