@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 #: Those that end the bench.
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @contextmanager
@@ -19,7 +19,7 @@ def unbroken() -> Iterator[None]:
         yield
         return
     came: list[int] = []
-    numbers = [number for number in _SIGNALS if signal.getsignal(number) not in (None, signal.SIG_IGN)]
+    numbers = [number for number in ENDING_SIGNALS if signal.getsignal(number) not in (None, signal.SIG_IGN)]
     before = {number: signal.signal(number, lambda which, _frame: came.append(which)) for number in numbers}
     try:
         yield

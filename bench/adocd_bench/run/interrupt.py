@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+from adocd_bench.host.unbroken import ENDING_SIGNALS
+
 
 @contextmanager
 def interruptible() -> Iterator[None]:
@@ -24,8 +26,7 @@ def interruptible() -> Iterator[None]:
             interrupted = True
             raise KeyboardInterrupt
 
-    wanted = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    numbers = [number for number in wanted if signal.getsignal(number) is not signal.SIG_IGN]
+    numbers = [number for number in ENDING_SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
     before = {number: signal.signal(number, interrupt) for number in numbers}
     try:
         yield
