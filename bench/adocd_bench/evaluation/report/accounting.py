@@ -48,7 +48,7 @@ class Latencies:
 
 @dataclass(frozen=True, slots=True)
 class WorstSecond:
-    """The worst whole second of the measured phase.
+    """The worst whole second of the load, which in an open loop ends before the last of its operations is done.
 
     `operations` is the fewest that ended in one, at `at_s`; `of_offered` the smallest share of what was to start in
     one, None in a closed loop; `longest_us` the longest operation of all seconds, None where nobody says.
@@ -152,7 +152,7 @@ def figures(run: RawRun) -> RunFigures:
         waited_s=waited_s,
         waited_share=None if waited_s is None else _per(waited_s, run.measured_s),
         latencies=_latencies(run.operations),
-        worst=_worst(run.seconds, run.measured_s),
+        worst=_worst(run.seconds, min(run.measured_s, run.phase_s)),
         write_amplification=_amplification(run.at_end),
         write_amplification_drained=None if run.drained is None else _amplification(run.drained),
         peak_memory_bytes=run.database.peak_rss_bytes,
@@ -265,9 +265,10 @@ def _all(operations: Sequence[Operations]) -> Latencies:
     )
 
 
-def _worst(seconds: Sequence[Second], measured_s: float) -> WorstSecond | None:
-    # The last second may be a part of one: fewer operations in it say nothing.
-    whole = [second for second in seconds if second.at_s + 1 <= measured_s]
+def _worst(seconds: Sequence[Second], load_s: float) -> WorstSecond | None:
+    # The last second may be a part of one, and once an open loop's load has ended only what is late is done: fewer
+    # operations in these say nothing.
+    whole = [second for second in seconds if second.at_s + 1 <= load_s]
     if not whole:
         return None
     fewest = min(whole, key=lambda second: (second.writes + second.reads, second.at_s))

@@ -128,6 +128,12 @@ def test_the_worst_second_is_a_whole_one() -> None:
     assert figures(replace(run(), seconds=())).worst is None
 
 
+def test_what_is_late_when_an_open_loops_load_has_ended_makes_no_worst_second() -> None:
+    seconds = (Second(0, 100, 0, 100, 5000), Second(1, 40, 10, 100, 9000), Second(2, 1, 0, 100, 90_000))
+    found = figures(replace(run(seconds=2, offered_per_s=100.0), seconds=seconds, measured_s=3.4))
+    assert found.worst == WorstSecond(at_s=1, operations=50, of_offered=0.5, longest_us=90_000)
+
+
 def test_what_was_done_of_what_was_offered() -> None:
     assert figures(run(per_s=900, offered_per_s=1000)).completed_share == 0.9
     assert figures(run(per_s=900)).completed_share is None
