@@ -29,6 +29,10 @@
 //   watched                              answers "ok EARLY LAST": how often it was granted less while the rate was
 //                                        what it had been at the beginning, and what it was granted last
 //   end_watch                            ends that thread
+//   lose_a_wakeup PATH                   two threads request bytes so that the second one waits for good where RocksDB
+//                                        has that mistake (facebook/rocksdb#11742). Nobody may have requested before
+//   waiting                              answers "ok COUNT": how many of these threads wait still
+//   version                              answers "ok VERSION", RocksDB's
 //   stall PATH                           pauses background work and writes on a thread of its own until writes are
 //                                        stopped; open with a small write_buffer_size (65536) to be quick. SetOptions
 //                                        hangs meanwhile, as in a real stall
@@ -48,6 +52,9 @@
 #include <rocksdb/db.h>
 #include <rocksdb/rate_limiter.h>
 #include <rocksdb/utilities/checkpoint.h>
+#include <rocksdb/version.h>
+#include <sched.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -397,6 +404,40 @@ std::string EndWatch(const Words&) {
   return "";
 }
 
+std::atomic<int> g_waiting{0};
+
+std::string LoseAWakeup(const Words& words) {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::microseconds kRefillPeriod{100'000}, kLater{100};
+  const auto limiter = LimiterOf(words);
+  const int64_t burst = limiter->GetSingleBurstBytes();
+  const auto request = [limiter](int64_t bytes, rocksdb::Env::IOPriority priority) {
+    limiter->Request(bytes, priority, nullptr, rocksdb::RateLimiter::OpType::kWrite);
+  };
+  request(burst, rocksdb::Env::IO_HIGH);
+  const auto refill = Clock::now() + kRefillPeriod + kLater;
+  cpu_set_t here;
+  CPU_ZERO(&here);
+  CPU_SET(sched_getcpu(), &here);
+  g_waiting += 2;
+  // It sleeps until the refill. Then the other one has the processor and refills, and its own request is too large.
+  std::thread([=] {
+    sched_setaffinity(0, sizeof here, &here);
+    setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), 19);
+    request(burst / 2, rocksdb::Env::IO_HIGH);
+    --g_waiting;
+  }).detach();
+  std::thread([=] {
+    sched_setaffinity(0, sizeof here, &here);
+    while (Clock::now() < refill) {
+    }
+    request(burst, rocksdb::Env::IO_LOW);
+    --g_waiting;
+  }).detach();
+  std::this_thread::sleep_for(5 * kRefillPeriod);
+  return "";
+}
+
 std::string Limiter(const Words& words) {
   const auto limiter = LimiterOf(words);
   return std::to_string(limiter->GetTotalRequests()) + " " + std::to_string(limiter->GetTotalBytesThrough());
@@ -424,6 +465,9 @@ std::string Run(const Words& words) {
       {"watch_requests", WatchRequests},
       {"watched", Watched},
       {"end_watch", EndWatch},
+      {"lose_a_wakeup", LoseAWakeup},
+      {"waiting", [](const Words&) { return std::to_string(g_waiting); }},
+      {"version", [](const Words&) { return rocksdb::GetRocksVersionAsString(); }},
       {"end_child", EndChild},
       {"exec", Exec},
       {"hold_snapshot", [](const Words& w) { auto& d = Find(Need(w, 1)); d.snapshot = d.db->GetSnapshot(); return ""; }},

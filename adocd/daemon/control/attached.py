@@ -191,6 +191,7 @@ class Attached:
         self.snapshot = snapshot
         self.looks += 1
         self._notice_lost_lease(session, snapshot)
+        self._notice_woken_limiter(snapshot)
         sample = session.measure(snapshot)
         if sample is None:
             return self._measuring(session)
@@ -238,6 +239,17 @@ class Attached:
             _log.warning("%s: %s", self._path, _REVOKED)
         elif session.notice_lapsed(snapshot):
             _log.warning("%s: the lease was not renewed in time, so the agent has ended it and restores", self._path)
+
+    def _notice_woken_limiter(self, snapshot: Snapshot) -> None:
+        for event in snapshot.events:
+            if event.kind == "limiter_woken":
+                _log.warning(
+                    "%s: RocksDB's rate limiter granted nothing for %.0f s while %d requests waited, so the agent woke "
+                    "it; RocksDB 8.5.3 has the fix (facebook/rocksdb#11742)",
+                    self._path,
+                    event.elapsed_s or 0.0,
+                    event.waiting or 0,
+                )
 
     def _measuring(self, session: Session) -> str:
         """Return the sentence for a cycle without a new sample. After one TTL of those the lease is not renewed."""

@@ -14,7 +14,7 @@ from adocd.probes.options_file import OptionsFile, Unreadable
 
 #: RocksDB's notation of a whole number, of 64 bits at most.
 _WHOLE = re.compile(r"-?[0-9]{1,20}", re.ASCII)
-_VERSION = re.compile(r"([0-9]{1,9})\.([0-9]{1,9})(?![0-9])", re.ASCII)
+_VERSION = re.compile(r"([0-9]{1,9})\.([0-9]{1,9})(?:\.([0-9]{1,9}))?(?![0-9])", re.ASCII)
 #: A restore in one of these states has not put every original back yet.
 _RESTORING = ("armed", "running", "waiting")
 
@@ -80,10 +80,10 @@ class Facts:
         return self.detail.capabilities
 
     @cached_property
-    def version(self) -> tuple[int, int] | None:
-        """RocksDB's major and minor version; None where the agent does not report it."""
+    def version(self) -> tuple[int, ...] | None:
+        """RocksDB's major and minor version, and its patch where that is told; None without a version."""
         found = _VERSION.match(self.info.rocksdb_version)
-        return None if found is None else (int(found[1]), int(found[2]))
+        return None if found is None else tuple(int(part) for part in found.groups() if part is not None)
 
     @cached_property
     def configured(self) -> OptionValues:

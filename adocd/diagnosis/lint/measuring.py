@@ -10,6 +10,8 @@ from adocd.probes.options_file import Unreadable
 
 #: The agents are tested with 7.8 and newer, and in Flink with 6.20; 6.29 crashed on what newer versions survive.
 _OLDEST = (7, 0)
+#: The first version whose rate limiter cannot put all who wait for it to sleep.
+_LIMITER_WAKES = (8, 5, 3)
 #: The first version in which a change made during a flush or a compaction lasts.
 _CHANGES_LAST = (9, 11)
 #: RocksDB 9.8, idle, warm page cache: SetOptions took 1.6 ms with 1 column family, 7.7 with 30, 22 with 100. So with
@@ -95,6 +97,19 @@ def _limiter_moved(facts: Facts) -> tuple[int, int] | None:
     now, then = facts.snapshot.options.rate_limiter_bytes_per_s, facts.detail.originals.rate_limiter_bytes_per_s
     untouched = facts.snapshot.lease is None and facts.snapshot.restore.state == "none"
     return (then, now) if untouched and now is not None and then is not None and now != then else None
+
+
+@rule(Severity.DANGER, "facebook/rocksdb#11742; seen with 7.8.3")
+def limiter_may_stop_granting(facts: Facts) -> Iterator[Hit]:
+    """Find that a rate limiter before 8.5.3 can stop granting for good, where no native agent would wake it."""
+    limited = facts.configured.rate_limiter_bytes_per_s is not None
+    if limited and facts.info.agent.kind != "native" and facts.version is not None and facts.version < _LIMITER_WAKES:
+        yield Hit(
+            "rate_limiter",
+            f"the rate limiter of RocksDB {facts.info.rocksdb_version} can leave all flushes and compactions that wait "
+            f"for it asleep, and writes stop behind them for good; the {facts.info.agent.kind} agent cannot wake it",
+            "use RocksDB 8.5.3 or newer, or open the database without a rate limiter",
+        )
 
 
 @rule(Severity.USELESS, "RocksDB rate_limiter.h, NewGenericRateLimiter(auto_tuned)")
@@ -193,6 +208,7 @@ RULES = (
     agent_is_silent_during_stalls,
     not_all_is_measured,
     statistics_take_time,
+    limiter_may_stop_granting,
     limiter_tunes_itself,
     limiter_may_tune_itself,
     limiter_was_added,

@@ -141,6 +141,14 @@ Agent::Agent(ListeningSocket socket, AllowList allow) : socket_(std::move(socket
   api_ = std::make_unique<Api>(std::move(process), &registry_, &sampler_, server_.get());
 }
 
+void Agent::Observe(const std::shared_ptr<Session>& session) {
+  if (session->attached()) sampler_.Watch(session);
+  if (const auto limiter = session->db()->GetDBOptions().rate_limiter) {
+    sampler_.Watch(LimiterWatch(limiter, session->events));
+  }
+  registry_.Add(session->db(), {session, std::make_shared<Applier>(session)});
+}
+
 void Agent::LetGo(const OpenDatabase& database) {
   database.session->LetGo();
   database.session->events->Deactivate();

@@ -34,6 +34,7 @@ class Agent {
 
   Registry& registry() { return registry_; }
   Sampler& sampler() { return sampler_; }
+  void Observe(const std::shared_ptr<Session>& session);
   void LetGo(const OpenDatabase& database);
 
  private:

@@ -48,9 +48,7 @@ void Opened(OpenInProgress& open, rocksdb::DB* db,
     Agent* agent = Agent::Start();
     if (!agent) return events->Deactivate();
     if (Agent::TimesWrites() == "sampled") open.parts.write_latency = write_timing::Begin(db);
-    auto session = std::make_shared<Session>(db, handles, std::move(open.parts));
-    auto applier = std::make_shared<Applier>(session);
-    agent->registry().Add(db, {std::move(session), std::move(applier)});
+    agent->Observe(std::make_shared<Session>(db, handles, std::move(open.parts)));
   } catch (const std::exception& error) {
     write_timing::End(db);
     Agent::GiveUp(std::string("cannot observe a database: ") + error.what());

@@ -37,10 +37,7 @@ std::string AdoptOne(Agent& agent, rocksdb::DB* db) {
   parts.own_handle = [db](uint32_t id) { return real::FamilyHandle()(db, id); };
   if (Agent::TimesWrites() == "sampled") parts.write_latency = write_timing::Begin(db);
   try {
-    auto session = std::make_shared<Session>(db, std::vector<rocksdb::ColumnFamilyHandle*>{}, std::move(parts));
-    auto applier = std::make_shared<Applier>(session);
-    agent.sampler().Watch(session);
-    agent.registry().Add(db, {std::move(session), std::move(applier)});
+    agent.Observe(std::make_shared<Session>(db, std::vector<rocksdb::ColumnFamilyHandle*>{}, std::move(parts)));
   } catch (const std::exception& error) {
     write_timing::End(db);
     return error.what();

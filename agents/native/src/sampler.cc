@@ -1,5 +1,6 @@
 #include "sampler.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "clock.h"
@@ -26,19 +27,36 @@ void Sampler::Watch(const std::shared_ptr<Session>& session) {
   work_.notify_one();
 }
 
+void Sampler::Watch(LimiterWatch limiter) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  limiters_.push_back(std::move(limiter));
+  work_.notify_one();
+}
+
 void Sampler::Request(const std::shared_ptr<Session>& session, std::function<void()> done) {
   const std::lock_guard<std::mutex> lock(mutex_);
   wanted_[session].push_back(std::move(done));
   work_.notify_one();
 }
 
+std::chrono::steady_clock::time_point Sampler::NextLookLocked() const {
+  using Clock = std::chrono::steady_clock;
+  auto next = Clock::time_point::max();
+  if (!watched_.empty()) next = looked_ + kWatchInterval;
+  if (!limiters_.empty()) {
+    next = std::min(next, looked_at_limiters_ + std::chrono::duration_cast<Clock::duration>(kLimiterInterval));
+  }
+  return next;
+}
+
 std::map<std::shared_ptr<Session>, Sampler::Callbacks>::node_type Sampler::Next() {
   std::unique_lock<std::mutex> lock(mutex_);
   const auto has_work = [this] { return stopped_ || !wanted_.empty(); };
-  if (watched_.empty()) {
-    work_.wait(lock, [&] { return has_work() || !watched_.empty(); });
+  const auto watches = [this] { return !watched_.empty() || !limiters_.empty(); };
+  if (watches()) {
+    work_.wait_until(lock, NextLookLocked(), has_work);
   } else {
-    work_.wait_until(lock, looked_ + kWatchInterval, has_work);
+    work_.wait(lock, [&] { return has_work() || watches(); });
   }
   if (wanted_.empty()) return {};
   return wanted_.extract(wanted_.begin());
@@ -66,6 +84,26 @@ void Sampler::LookAtWatched() {
   }
 }
 
+void Sampler::LookAtLimiters() noexcept {
+  const auto now = std::chrono::steady_clock::now();
+  if (now < looked_at_limiters_ + kLimiterInterval) return;
+  looked_at_limiters_ = now;
+  std::list<LimiterWatch> limiters;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    limiters.swap(limiters_);
+  }
+  limiters.remove_if([now_s = MonotonicSeconds()](LimiterWatch& limiter) {
+    try {
+      return !limiter.Look(now_s);
+    } catch (...) {
+      return false;  // no memory or no thread: it is woken after some more looks
+    }
+  });
+  const std::lock_guard<std::mutex> lock(mutex_);
+  limiters_.splice(limiters_.begin(), limiters);
+}
+
 void Sampler::Run() {
   for (;;) {
     auto next = Next();
@@ -78,6 +116,7 @@ void Sampler::Run() {
     } catch (...) {
       // Out of memory: a stall that begins now is seen at the next look.
     }
+    LookAtLimiters();
     if (next.empty()) continue;
     Session& session = *next.key();
     try {

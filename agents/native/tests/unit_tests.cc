@@ -16,6 +16,7 @@
 #include <thread>
 #include <unistd.h>
 
+#include <rocksdb/rate_limiter.h>
 #include <rocksdb/statistics.h>
 
 #include "cf_stats.h"
@@ -23,6 +24,7 @@
 #include "histograms.h"
 #include "host_safety.h"
 #include "lease.h"
+#include "limiter_watch.h"
 #include "option_catalogue.h"
 #include "option_text.h"
 #include "originals.h"
@@ -428,6 +430,40 @@ void TestChangeWaitsForADrop() {
   }
 }
 
+void TestLimiterWatch() {
+  constexpr int64_t kRate = 1000, kRefillUs = 2'000'000, kBurst = 2000;
+  const auto events = std::make_shared<SessionEvents>();
+  std::shared_ptr<rocksdb::RateLimiter> limiter(rocksdb::NewGenericRateLimiter(kRate, kRefillUs));
+  LimiterWatch watch(limiter, events);
+  const auto request = [limiter] {
+    limiter->Request(kBurst, rocksdb::Env::IO_LOW, nullptr, rocksdb::RateLimiter::OpType::kWrite);
+  };
+  request();
+  EXPECT(watch.Look(1));
+  // It waits for the next refill, which is nothing to wake anybody for.
+  std::thread waits(request);
+  int64_t waiting = 0;
+  while (waiting == 0) limiter->GetTotalPendingRequests(&waiting);
+  EXPECT(watch.Look(2));
+  for (int second = 3; second < 9; ++second) EXPECT(watch.Look(second));
+  EXPECT(events->last_sequence() == 0);
+  // The request that waits is as large as the rate was, so it takes twenty times as long now.
+  limiter->SetBytesPerSecond(kRate / 20);
+  for (int second = 9; second < 85; ++second) EXPECT(watch.Look(second));
+  EXPECT(events->last_sequence() == 0);
+  EXPECT(watch.Look(85));
+  uint64_t lost = 0;
+  const auto told = events->After(0, &lost);
+  EXPECT(told.size() == 1);
+  EXPECT(told.at(0)->kind == std::string("limiter_woken") && told.at(0)->waiting == 1u);
+  EXPECT(told.at(0)->elapsed_s == 83.0);
+  limiter->SetBytesPerSecond(kRate);
+  waits.join();
+
+  LimiterWatch of_a_limiter_that_is_gone(std::shared_ptr<rocksdb::RateLimiter>(rocksdb::NewGenericRateLimiter(kRate)), events);
+  EXPECT(!of_a_limiter_that_is_gone.Look(1));
+}
+
 void TestQuery() {
   std::string path;
   std::map<std::string, std::string> query;
@@ -686,6 +722,7 @@ int main() {
   TestGate();
   TestColumnFamilies();
   TestChangeWaitsForADrop();
+  TestLimiterWatch();
   TestQuery();
   TestBodies();
   TestOptionValues();

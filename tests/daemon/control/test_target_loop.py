@@ -17,6 +17,7 @@ from adocd.model.policy import Policy
 from adocd.model.values import of_family
 from tests.daemon.harness import (
     ADOC,
+    FIXED,
     Scene,
     loop_settings,
     outcomes,
@@ -347,6 +348,23 @@ def test_a_law_that_fails_harms_its_own_target_only(
 
     with_agent(database, tmp_path, body)
     assert "adoc failed: it raised ZeroDivisionError; the policy falls back to fixed" in caplog.text
+
+
+def test_that_an_agent_has_woken_a_rate_limiter_is_logged_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    database = overflowing(tmp_path / "db")
+
+    async def body(scene: Scene) -> None:
+        loop = await scene.attach(FIXED)
+        await ticks(loop, 1)
+        database.session.events.emit("limiter_woken", waiting=2, elapsed_s=3.2)
+        await ticks(loop, 2)
+        await loop.stop()
+
+    with_agent(database, tmp_path, body)
+    (line,) = [record.getMessage() for record in caplog.records if "woke it" in record.getMessage()]
+    assert "granted nothing for 3 s while 2 requests waited" in line
 
 
 def test_a_reload_during_a_cycle_does_not_put_off_the_next_renewal(

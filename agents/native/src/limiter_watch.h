@@ -1,0 +1,43 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+
+namespace rocksdb {
+class RateLimiter;
+}
+
+namespace adocd {
+
+class SessionEvents;
+
+// Wakes a rate limiter that grants nothing any more. In RocksDB before 8.5.3, GenericRateLimiter::Request can leave all
+// who wait for bytes asleep (facebook/rocksdb#11742): a thread that sleeps until the next refill, and whose bytes
+// somebody else has granted meanwhile, ends without waking another in its place. Only a new request wakes them, and
+// there may never be one: the flush that waits stops writes, and changes of options wait behind the writes. So the agent
+// requests one byte, which does the refill that is overdue.
+class LimiterWatch {
+ public:
+  static constexpr double kIntervalSeconds = 1;
+
+  LimiterWatch(const std::shared_ptr<rocksdb::RateLimiter>& limiter, std::shared_ptr<SessionEvents> events)
+      : limiter_(limiter), events_(std::move(events)) {}
+
+  // Call it every kIntervalSeconds. Returns false if there is nothing to watch: nobody has the limiter any more, or it
+  // does not tell how many requests wait.
+  bool Look(double now_s);
+
+ private:
+  // Looks in a row without a grant before we request. One request waits for two refills, or longer after the rate came
+  // down. Looks instead of seconds: while the process stood still, no limiter could grant.
+  int64_t Patience(const rocksdb::RateLimiter& limiter);
+  void Wake(const std::shared_ptr<rocksdb::RateLimiter>& limiter, int64_t waiting, double stuck_s);
+
+  std::weak_ptr<rocksdb::RateLimiter> limiter_;
+  std::shared_ptr<SessionEvents> events_;
+  int64_t requests_ = 0, granted_bytes_ = 0;
+  int64_t most_request_bytes_ = 0;  // of those that may still wait
+  int64_t looks_ = 0;
+  double since_s_ = 0;
+};
+
+}  // namespace adocd
