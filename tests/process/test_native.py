@@ -43,7 +43,7 @@ def test_the_systems_agent_is_taken_where_the_user_has_none(library: compiled.Ro
     assert native.find(library) == agent
 
 
-@pytest.mark.parametrize("note", [{"adocd": "0.0.9", "protocol": "1.0"}, {"adocd": "1.9.0", "protocol": "1.7"}])
+@pytest.mark.parametrize("note", [{"adocd": "0.0.9", "protocol": "1.0"}, {"adocd": "1.9.0", "protocol": "1.99"}])
 def test_an_older_or_newer_one_is_taken_within_the_major_version(
     library: compiled.RocksDb, note: dict[str, str]
 ) -> None:

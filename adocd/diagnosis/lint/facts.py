@@ -19,6 +19,11 @@ _VERSION = re.compile(r"([0-9]{1,9})\.([0-9]{1,9})(?:\.([0-9]{1,9}))?(?![0-9])",
 _RESTORING = ("armed", "running", "waiting")
 
 
+def _numbers(version: str) -> tuple[int, ...] | None:
+    found = _VERSION.match(version)
+    return None if found is None else tuple(int(part) for part in found.groups() if part is not None)
+
+
 @dataclass(frozen=True, slots=True)
 class Values:
     """Options by name, as text; a missing or unparsable one reads as None, never as a default."""
@@ -82,8 +87,12 @@ class Facts:
     @cached_property
     def version(self) -> tuple[int, ...] | None:
         """RocksDB's major and minor version, and its patch where that is told; None without a version."""
-        found = _VERSION.match(self.info.rocksdb_version)
-        return None if found is None else tuple(int(part) for part in found.groups() if part is not None)
+        return _numbers(self.info.rocksdb_version)
+
+    @cached_property
+    def protocol(self) -> tuple[int, ...] | None:
+        """The admin protocol's major and minor version; None where the agent does not report it."""
+        return _numbers(self.info.protocol)
 
     @cached_property
     def configured(self) -> OptionValues:

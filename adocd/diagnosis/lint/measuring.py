@@ -12,6 +12,8 @@ from adocd.probes.options_file import Unreadable
 _OLDEST = (7, 0)
 #: The first version whose rate limiter cannot put all who wait for it to sleep.
 _LIMITER_WAKES = (8, 5, 3)
+#: The first protocol version of a native agent that wakes it.
+_PROTOCOL_WAKES = (1, 7)
 #: The first version in which a change made during a flush or a compaction lasts.
 _CHANGES_LAST = (9, 11)
 #: RocksDB 9.8, idle, warm page cache: SetOptions took 1.6 ms with 1 column family, 7.7 with 30, 22 with 100. So with
@@ -102,14 +104,21 @@ def _limiter_moved(facts: Facts) -> tuple[int, int] | None:
 @rule(Severity.DANGER, "facebook/rocksdb#11742; seen with 7.8.3")
 def limiter_may_stop_granting(facts: Facts) -> Iterator[Hit]:
     """Find that a rate limiter before 8.5.3 can stop granting for good, where no native agent would wake it."""
-    limited = facts.configured.rate_limiter_bytes_per_s is not None
-    if limited and facts.info.agent.kind != "native" and facts.version is not None and facts.version < _LIMITER_WAKES:
+    if facts.configured.rate_limiter_bytes_per_s is None or facts.version is None or _wakes_limiters(facts):
+        return
+    # Older ones have another mistake (rocksdb_is_too_old), and those before 6.24 another limiter.
+    if _OLDEST <= facts.version < _LIMITER_WAKES:
         yield Hit(
             "rate_limiter",
             f"the rate limiter of RocksDB {facts.info.rocksdb_version} can leave all flushes and compactions that wait "
-            f"for it asleep, and writes stop behind them for good; the {facts.info.agent.kind} agent cannot wake it",
-            "use RocksDB 8.5.3 or newer, or open the database without a rate limiter",
+            "for it asleep, and writes stop behind them for good; this agent cannot wake it",
+            "use RocksDB 8.5.3 or newer, or open the database without a rate limiter; in a program without Java or "
+            "Python, the native agent of this version wakes it",
         )
+
+
+def _wakes_limiters(facts: Facts) -> bool:
+    return facts.info.agent.kind == "native" and facts.protocol is not None and facts.protocol >= _PROTOCOL_WAKES
 
 
 @rule(Severity.USELESS, "RocksDB rate_limiter.h, NewGenericRateLimiter(auto_tuned)")

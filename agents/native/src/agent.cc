@@ -142,11 +142,10 @@ Agent::Agent(ListeningSocket socket, AllowList allow) : socket_(std::move(socket
 }
 
 void Agent::Observe(const std::shared_ptr<Session>& session) {
-  if (session->attached()) sampler_.Watch(session);
-  if (const auto limiter = session->db()->GetDBOptions().rate_limiter) {
-    sampler_.Watch(LimiterWatch(limiter, session->events));
-  }
+  const auto limiter = session->db()->GetDBOptions().rate_limiter;
   registry_.Add(session->db(), {session, std::make_shared<Applier>(session)});
+  if (session->attached()) sampler_.Watch(session);
+  sampler_.Watch(limiter, session->events);
 }
 
 void Agent::LetGo(const OpenDatabase& database) {

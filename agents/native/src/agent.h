@@ -33,7 +33,6 @@ class Agent {
   static void MayReturn();
 
   Registry& registry() { return registry_; }
-  Sampler& sampler() { return sampler_; }
   void Observe(const std::shared_ptr<Session>& session);
   void LetGo(const OpenDatabase& database);
 

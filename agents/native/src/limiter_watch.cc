@@ -5,14 +5,36 @@
 #include <utility>
 
 #include <rocksdb/rate_limiter.h>
+#include <rocksdb/version.h>
 
 #include "events.h"
+#include "rate_requests.h"
 #include "standard_error.h"
 #include "thread.h"
 
 namespace adocd {
+namespace {
+
+constexpr bool kLosesWakeups = ROCKSDB_MAJOR * 10000 + ROCKSDB_MINOR * 100 + ROCKSDB_PATCH < 80503;
+constexpr int64_t kLeastLooks = 3;
+// A byte too many does no harm, a limiter that stays stuck does.
+constexpr int64_t kMostLooks = 60;
+
+}  // namespace
 
 using rocksdb::RateLimiter;
+
+bool LimiterWatch::IsNeeded(const RateLimiter& limiter) { return kLosesWakeups && rate_requests::IsGeneric(&limiter); }
+
+bool LimiterWatch::IsOf(const std::shared_ptr<RateLimiter>& limiter) const {
+  return !limiter_.owner_before(limiter) && !limiter.owner_before(limiter_);
+}
+
+void LimiterWatch::Tell(const std::shared_ptr<SessionEvents>& events) {
+  const auto is_over = [](const std::weak_ptr<SessionEvents>& each) { return each.expired(); };
+  events_.erase(std::remove_if(events_.begin(), events_.end(), is_over), events_.end());
+  events_.push_back(events);
+}
 
 bool LimiterWatch::Look(double now_s) {
   const std::shared_ptr<RateLimiter> limiter = limiter_.lock();
@@ -20,25 +42,28 @@ bool LimiterWatch::Look(double now_s) {
   if (!limiter || !limiter->GetTotalPendingRequests(&waiting).ok()) return false;
   const int64_t requests = limiter->GetTotalRequests(), granted_bytes = limiter->GetTotalBytesThrough();
   if (waiting == 0) most_request_bytes_ = 0;
-  const int64_t patience = Patience(*limiter);
-  const bool moves = requests != requests_ || granted_bytes != granted_bytes_;
+  if (waiting == 0 || requests != requests_ || granted_bytes != granted_bytes_) {
+    since_s_ = now_s;
+    looks_ = patience_ = wakes_ = 0;
+  } else {
+    ++looks_;
+  }
   requests_ = requests;
   granted_bytes_ = granted_bytes;
-  if (waiting == 0 || moves) {
+  // The longest since then: a request that waited for a low rate gets the rest when the rate is high again.
+  patience_ = std::max(patience_, Patience(*limiter));
+  if (looks_ >= std::min(patience_ << wakes_, kMostLooks)) {
     looks_ = 0;
-    since_s_ = now_s;
-  } else if (++looks_ >= patience) {
-    looks_ = 0;
+    wakes_ = std::min<int64_t>(wakes_ + 1, 5);
     Wake(limiter, waiting, now_s - since_s_);
   }
   return true;
 }
 
 int64_t LimiterWatch::Patience(const RateLimiter& limiter) {
-  constexpr int64_t kLeastLooks = 3;
   most_request_bytes_ = std::max(most_request_bytes_, limiter.GetSingleBurstBytes());
   const int64_t looks_of_one = most_request_bytes_ / std::max<int64_t>(limiter.GetBytesPerSecond(), 1);
-  return kLeastLooks + 2 * looks_of_one;
+  return kLeastLooks + 2 * std::min(looks_of_one, kMostLooks);
 }
 
 void LimiterWatch::Wake(const std::shared_ptr<RateLimiter>& limiter, int64_t waiting, double stuck_s) {
@@ -47,14 +72,18 @@ void LimiterWatch::Wake(const std::shared_ptr<RateLimiter>& limiter, int64_t wai
     const bool writes = limiter->IsRateLimited(RateLimiter::OpType::kWrite);
     limiter->Request(1, rocksdb::Env::IO_HIGH, nullptr, writes ? RateLimiter::OpType::kWrite : RateLimiter::OpType::kRead);
   }).detach();
-  Event event;
-  event.kind = "limiter_woken";
-  event.waiting = static_cast<uint64_t>(waiting);
-  event.elapsed_s = stuck_s;
-  events_->Add(std::move(event));
-  SayOnStandardError("adocd agent: for " + std::to_string(static_cast<int64_t>(stuck_s)) +
-                     " s RocksDB's rate limiter granted none of the " + std::to_string(waiting) +
-                     " requests that wait, so the agent woke it; RocksDB 8.5.3 has the fix (facebook/rocksdb#11742)\n");
+  for (const auto& weak : events_) {
+    const auto events = weak.lock();
+    if (!events || !events->active()) continue;
+    Event event;
+    event.kind = "limiter_woken";
+    event.waiting = static_cast<uint64_t>(waiting);
+    event.elapsed_s = stuck_s;
+    events->Add(std::move(event));
+  }
+  SayOnStandardError("adocd agent: RocksDB's rate limiter granted nothing for " +
+                     std::to_string(static_cast<int64_t>(stuck_s)) + " s (waiting requests: " + std::to_string(waiting) +
+                     "), so the agent woke it; RocksDB 8.5.3 has the fix (facebook/rocksdb#11742)\n");
 }
 
 }  // namespace adocd

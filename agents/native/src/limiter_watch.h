@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 namespace rocksdb {
 class RateLimiter;
@@ -18,26 +19,31 @@ class SessionEvents;
 class LimiterWatch {
  public:
   static constexpr double kIntervalSeconds = 1;
+  // Whether it can be needed: this RocksDB has the mistake, and this limiter is of the class that has it.
+  static bool IsNeeded(const rocksdb::RateLimiter& limiter);
 
-  LimiterWatch(const std::shared_ptr<rocksdb::RateLimiter>& limiter, std::shared_ptr<SessionEvents> events)
-      : limiter_(limiter), events_(std::move(events)) {}
+  explicit LimiterWatch(const std::shared_ptr<rocksdb::RateLimiter>& limiter) : limiter_(limiter) {}
 
-  // Call it every kIntervalSeconds. Returns false if there is nothing to watch: nobody has the limiter any more, or it
-  // does not tell how many requests wait.
+  bool IsOf(const std::shared_ptr<rocksdb::RateLimiter>& limiter) const;
+  // These events are told when the limiter is woken.
+  void Tell(const std::shared_ptr<SessionEvents>& events);
+  // Call it every kIntervalSeconds. Returns false if nobody has the limiter any more. It is watched until then, longer
+  // than the databases are open for the agent: a close waits for flushes.
   bool Look(double now_s);
 
  private:
-  // Looks in a row without a grant before we request. One request waits for two refills, or longer after the rate came
-  // down. Looks instead of seconds: while the process stood still, no limiter could grant.
+  // Looks in a row without a grant before we request. The largest request takes two refills, or longer after the rate
+  // came down. Looks instead of seconds: while the process stood still, no limiter could grant.
   int64_t Patience(const rocksdb::RateLimiter& limiter);
   void Wake(const std::shared_ptr<rocksdb::RateLimiter>& limiter, int64_t waiting, double stuck_s);
 
   std::weak_ptr<rocksdb::RateLimiter> limiter_;
-  std::shared_ptr<SessionEvents> events_;
+  std::vector<std::weak_ptr<SessionEvents>> events_;
   int64_t requests_ = 0, granted_bytes_ = 0;
   int64_t most_request_bytes_ = 0;  // of those that may still wait
-  int64_t looks_ = 0;
+  // Since something was granted or requested, or nobody waited:
   double since_s_ = 0;
+  int64_t looks_ = 0, patience_ = 0, wakes_ = 0;
 };
 
 }  // namespace adocd

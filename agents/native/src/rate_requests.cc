@@ -52,9 +52,7 @@ Kept* Find(const RateLimiter* limiter) {
 }
 
 bool HasAssertion(const RateLimiter* limiter) {
-  constexpr size_t kBeforeFunctions = 2 * sizeof(void*);  // the offset to the top, and the type
-  if (!kAsserts || !adocd_generic_limiter) return kAsserts;
-  return *reinterpret_cast<const char* const*>(limiter) == adocd_generic_limiter + kBeforeFunctions;
+  return kAsserts && (!adocd_generic_limiter || IsGeneric(limiter));
 }
 
 bool Add(const RateLimiter* limiter) {
@@ -77,6 +75,12 @@ void Remove(const RateLimiter* limiter) {
 }
 
 }  // namespace
+
+bool IsGeneric(const RateLimiter* limiter) {
+  constexpr size_t kBeforeFunctions = 2 * sizeof(void*);  // the offset to the top, and the type
+  if (!adocd_generic_limiter) return false;
+  return *reinterpret_cast<const char* const*>(limiter) == adocd_generic_limiter + kBeforeFunctions;
+}
 
 std::shared_ptr<RateLimiter> Turnable(std::shared_ptr<RateLimiter> limiter) {
   if (!limiter || !HasAssertion(limiter.get())) return limiter;

@@ -17,6 +17,9 @@ namespace adocd::rate_requests {
 // small longer than that: a flush goes before a compaction only as far as its request reaches. In a library without
 // that assertion nothing here does anything.
 
+// Whether it is RocksDB's own GenericRateLimiter, and not a class of the host's.
+bool IsGeneric(const rocksdb::RateLimiter* limiter);
+
 // The limiter of a database that opens, to be turned by Turn as long as anyone keeps what this returns. Null where it
 // must not be turned: it limits reads, which go past RequestToken in part, or too many others are kept.
 std::shared_ptr<rocksdb::RateLimiter> Turnable(std::shared_ptr<rocksdb::RateLimiter> limiter);

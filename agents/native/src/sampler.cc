@@ -24,13 +24,23 @@ void Sampler::Stop() {
 void Sampler::Watch(const std::shared_ptr<Session>& session) {
   const std::lock_guard<std::mutex> lock(mutex_);
   watched_.push_back(session);
+  changed_ = true;
   work_.notify_one();
 }
 
-void Sampler::Watch(LimiterWatch limiter) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  limiters_.push_back(std::move(limiter));
-  work_.notify_one();
+void Sampler::Watch(const std::shared_ptr<rocksdb::RateLimiter>& limiter,
+                    const std::shared_ptr<SessionEvents>& events) noexcept {
+  try {
+    if (!limiter || !LimiterWatch::IsNeeded(*limiter)) return;
+    const std::lock_guard<std::mutex> lock(mutex_);
+    auto watch = std::find_if(limiters_.begin(), limiters_.end(), [&](const auto& each) { return each.IsOf(limiter); });
+    if (watch == limiters_.end()) watch = limiters_.emplace(limiters_.end(), limiter);
+    watch->Tell(events);
+    changed_ = true;
+    work_.notify_one();
+  } catch (...) {
+    // Out of memory: nobody wakes it, as without an agent.
+  }
 }
 
 void Sampler::Request(const std::shared_ptr<Session>& session, std::function<void()> done) {
@@ -51,13 +61,13 @@ std::chrono::steady_clock::time_point Sampler::NextLookLocked() const {
 
 std::map<std::shared_ptr<Session>, Sampler::Callbacks>::node_type Sampler::Next() {
   std::unique_lock<std::mutex> lock(mutex_);
-  const auto has_work = [this] { return stopped_ || !wanted_.empty(); };
-  const auto watches = [this] { return !watched_.empty() || !limiters_.empty(); };
-  if (watches()) {
-    work_.wait_until(lock, NextLookLocked(), has_work);
+  const auto has_work = [this] { return stopped_ || changed_ || !wanted_.empty(); };
+  if (watched_.empty() && limiters_.empty()) {
+    work_.wait(lock, has_work);
   } else {
-    work_.wait(lock, [&] { return has_work() || watches(); });
+    work_.wait_until(lock, NextLookLocked(), has_work);
   }
+  changed_ = false;
   if (wanted_.empty()) return {};
   return wanted_.extract(wanted_.begin());
 }
@@ -88,20 +98,14 @@ void Sampler::LookAtLimiters() noexcept {
   const auto now = std::chrono::steady_clock::now();
   if (now < looked_at_limiters_ + kLimiterInterval) return;
   looked_at_limiters_ = now;
-  std::list<LimiterWatch> limiters;
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    limiters.swap(limiters_);
-  }
-  limiters.remove_if([now_s = MonotonicSeconds()](LimiterWatch& limiter) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  limiters_.remove_if([now_s = MonotonicSeconds()](LimiterWatch& limiter) {
     try {
       return !limiter.Look(now_s);
     } catch (...) {
       return false;  // no memory or no thread: it is woken after some more looks
     }
   });
-  const std::lock_guard<std::mutex> lock(mutex_);
-  limiters_.splice(limiters_.begin(), limiters);
 }
 
 void Sampler::Run() {

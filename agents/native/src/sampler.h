@@ -28,8 +28,8 @@ class Sampler {
   void Stop();
   // Looks at this session's stall condition ten times a second until it ends: nothing else tells of its stalls.
   void Watch(const std::shared_ptr<Session>& session);
-  // Looks at this limiter for as long as anybody has it.
-  void Watch(LimiterWatch limiter);
+  // Looks at this limiter once a second for as long as anybody has it, where that is needed.
+  void Watch(const std::shared_ptr<rocksdb::RateLimiter>& limiter, const std::shared_ptr<SessionEvents>& events) noexcept;
   // Requests a fresh sample (Session::IsFresh); `done` is called on the sampling thread.
   void Request(const std::shared_ptr<Session>& session, std::function<void()> done);
 
@@ -48,6 +48,7 @@ class Sampler {
   std::vector<std::weak_ptr<Session>> watched_;
   std::list<LimiterWatch> limiters_;
   std::chrono::steady_clock::time_point looked_, looked_at_limiters_;  // on the sampling thread
+  bool changed_ = false;  // something is to be watched that was not yet
   bool stopped_ = false;
   std::thread thread_;
 };

@@ -431,37 +431,49 @@ void TestChangeWaitsForADrop() {
 }
 
 void TestLimiterWatch() {
-  constexpr int64_t kRate = 1000, kRefillUs = 2'000'000, kBurst = 2000;
-  const auto events = std::make_shared<SessionEvents>();
+  constexpr int64_t kRate = 1000, kRefillUs = 3'000'000, kBurst = 3000;
   std::shared_ptr<rocksdb::RateLimiter> limiter(rocksdb::NewGenericRateLimiter(kRate, kRefillUs));
-  LimiterWatch watch(limiter, events);
-  const auto request = [limiter] {
-    limiter->Request(kBurst, rocksdb::Env::IO_LOW, nullptr, rocksdb::RateLimiter::OpType::kWrite);
-  };
-  request();
+  LimiterWatch watch(limiter);
+  const auto events = std::make_shared<SessionEvents>(), other = std::make_shared<SessionEvents>();
+  const auto closed = std::make_shared<SessionEvents>();
+  for (const auto& each : {events, other, closed}) watch.Tell(each);
+  closed->Deactivate();
   EXPECT(watch.Look(1));
-  // It waits for the next refill, which is nothing to wake anybody for.
-  std::thread waits(request);
+  // Each of its requests but the first waits for the next refill, which is nothing to wake anybody for.
+  std::atomic<bool> ends{false};
+  std::thread requests([&] {
+    while (!ends) limiter->Request(kBurst, rocksdb::Env::IO_LOW, nullptr, rocksdb::RateLimiter::OpType::kWrite);
+  });
   int64_t waiting = 0;
   while (waiting == 0) limiter->GetTotalPendingRequests(&waiting);
   EXPECT(watch.Look(2));
-  for (int second = 3; second < 9; ++second) EXPECT(watch.Look(second));
+  for (int second = 3; second <= 10; ++second) watch.Look(second);
   EXPECT(events->last_sequence() == 0);
-  // The request that waits is as large as the rate was, so it takes twenty times as long now.
-  limiter->SetBytesPerSecond(kRate / 20);
-  for (int second = 9; second < 85; ++second) EXPECT(watch.Look(second));
+  // The request that waits is as large as the rate was, so it takes twice as long now.
+  limiter->SetBytesPerSecond(kRate / 2);
+  for (int second = 11; second <= 16; ++second) watch.Look(second);
   EXPECT(events->last_sequence() == 0);
-  EXPECT(watch.Look(85));
+  watch.Look(17);
   uint64_t lost = 0;
-  const auto told = events->After(0, &lost);
-  EXPECT(told.size() == 1);
-  EXPECT(told.at(0)->kind == std::string("limiter_woken") && told.at(0)->waiting == 1u);
-  EXPECT(told.at(0)->elapsed_s == 83.0);
-  limiter->SetBytesPerSecond(kRate);
-  waits.join();
+  for (const auto& each : {events, other}) {
+    EXPECT(each->last_sequence() == 1);
+    for (const auto& told : each->After(0, &lost)) {
+      EXPECT(told->kind == std::string("limiter_woken") && told->waiting == 1u && told->elapsed_s == 15.0);
+    }
+  }
+  EXPECT(closed->last_sequence() == 0);
+  // It has waited for so low a rate, and twice as long is waited after it was woken.
+  limiter->SetBytesPerSecond(3 * kRate);
+  for (int second = 18; second <= 46; ++second) watch.Look(second);
+  EXPECT(events->last_sequence() == 1);
+  watch.Look(47);
+  EXPECT(events->last_sequence() == 2);
+  ends = true;
+  requests.join();
 
-  LimiterWatch of_a_limiter_that_is_gone(std::shared_ptr<rocksdb::RateLimiter>(rocksdb::NewGenericRateLimiter(kRate)), events);
+  LimiterWatch of_a_limiter_that_is_gone(std::shared_ptr<rocksdb::RateLimiter>(rocksdb::NewGenericRateLimiter(kRate)));
   EXPECT(!of_a_limiter_that_is_gone.Look(1));
+  EXPECT(watch.IsOf(limiter) && !of_a_limiter_that_is_gone.IsOf(limiter));
 }
 
 void TestQuery() {

@@ -58,9 +58,9 @@ def limiter(added: dict[str, str], at_open: int = 10 * MIB, **members: Any) -> F
     return replace(facts, detail=replace(facts.detail, added_options=added, originals=originals))
 
 
-def without_native_agent(version: str) -> Facts:
+def limited(version: str, agent: str, protocol: str = "1.7") -> Facts:
     facts = with_version(limiter({}), version)
-    return replace(facts, info=replace(facts.info, agent=AgentKind("java", "0.1.0")))
+    return replace(facts, info=replace(facts.info, agent=AgentKind(agent, "0.1.0"), protocol=protocol))
 
 
 def waiting(facts: Facts) -> Facts:
@@ -151,7 +151,7 @@ CASES: dict[str, list[Facts]] = {
         with_snapshot(defaults(), column_families={"default": ColumnFamilySnapshot({}, None)}),
     ],
     "statistics-take-time": [with_capabilities(defaults(), statistics="all")],
-    "limiter-may-stop-granting": [without_native_agent("8.5.2"), without_native_agent("7.9")],
+    "limiter-may-stop-granting": [limited("8.5.2", "java"), limited("7.9", "java"), limited("7.8.3", "native", "1.6")],
     "limiter-tunes-itself": [limiter({}, 5 * MIB), limiter({"listeners": "adocd"}, 5 * MIB)],
     "limiter-may-tune-itself": [limiter({}), limiter({}, 5 * MIB, restore=Restore("done"))],
     "limiter-was-added": [limiter({"rate_limiter": "10485760"})],
@@ -226,7 +226,13 @@ def test_on_defaults_only_what_is_about_them(version: str) -> None:
 
 @pytest.mark.parametrize(
     ("facts", "fires"),
-    [(without_native_agent("8.5.2"), True), (without_native_agent("8.5.3"), False), (limiter({}), False)],
+    [
+        (limited("7.0.0", "java"), True),
+        (limited("8.5.3", "java"), False),
+        (limited("6.29.5", "java"), False),
+        (limited("8.5.2", "native"), False),
+        (limited("8.5.2", "native", "unknown"), True),
+    ],
 )
 def test_a_limiter_stops_granting_where_nobody_wakes_it(facts: Facts, *, fires: bool) -> None:
     assert ("limiter-may-stop-granting" in fired(facts)) is fires
