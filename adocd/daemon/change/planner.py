@@ -28,10 +28,11 @@ from adocd.daemon.change.way_back import (
     up_to_slowdown,
     way_back,
 )
-from adocd.model.change import Change, RestoreStep
+from adocd.model.change import Change, RateLimiterChange, RestoreStep
 from adocd.model.level0 import few_files, files_when_merged
 from adocd.model.options import BYTES_PER_SYNC_OFF, DELAYED_WRITE_RATE_FLOOR_BYTES_PER_S, OUT_OF_THE_WAY
 from adocd.model.sample import ColumnFamilySample, Sample
+from adocd.model.stall import judge
 from adocd.model.values import RATE_LIMITER, OptionName, Values, of_database, of_family
 
 #: Options that make later compactions wider. RocksDB reads them when it picks a compaction, and not again.
@@ -53,7 +54,13 @@ class ChangePlan:
 
 
 def plan(
-    goal: Values, sample: Sample, baseline: Values, ours: Set[OptionName], rate_may_rise_to: int | None = None
+    goal: Values,
+    sample: Sample,
+    baseline: Values,
+    ours: Set[OptionName],
+    rate_may_rise_to: int | None = None,
+    *,
+    lifts_limiter: bool = False,
 ) -> ChangePlan:
     """Plan the calls from the sample's options to the goal; an empty plan if they match it.
 
@@ -67,7 +74,8 @@ def plan(
     call would also switch on a bytes_per_sync that is off (HAZARDS 19), so it carries that option, too. If a column
     family's change makes a compaction due, and the database's makes compactions wider, the database's call comes first:
     RocksDB decides about a compaction's width when it picks it (compaction_picker_level.cc). A rate limit that rises
-    comes before everything: in a stall the other calls wait, perhaps for the flush that it lets through.
+    comes before everything: in a stall the other calls wait, perhaps for the flush that it lets through. With
+    `lifts_limiter` a rate limit below its original is lifted for the calls that a stop of writes may overtake.
     """
     current = sample.values
     # An option that is not reported cannot be set, for example in a dropped column family.
@@ -87,12 +95,16 @@ def plan(
         wanted = dict(wanted) if is_pinned else _with_brake(wanted, current, sample)
         if current.get(BYTES_PER_SYNC) == OFF:
             wanted.setdefault(BYTES_PER_SYNC, str(BYTES_PER_SYNC_OFF))
+    lifted_to = _lifted_to(wanted, sample, baseline) if lifts_limiter else None
+    database_first = _widens(wanted, current) and _opens(wanted, current)
+    if lifted_to is None:
+        rises = RATE_LIMITER in wanted and int(wanted[RATE_LIMITER]) > int(current[RATE_LIMITER])
+        changes = grouped(wanted, limiter="first" if rises else "middle", database_first=database_first)
+    else:
+        wanted = {RATE_LIMITER: current[RATE_LIMITER], **wanted}
+        changes = _lifted(wanted, current, lifted_to, database_first=database_first)
     return ChangePlan(
-        changes=grouped(
-            wanted,
-            limiter_first=RATE_LIMITER in wanted and int(wanted[RATE_LIMITER]) > int(current[RATE_LIMITER]),
-            database_first=_widens(wanted, current) and _opens(wanted, current),
-        ),
+        changes=changes,
         sent=wanted,
         restore=way_back(sample, baseline, ours | wanted.keys(), wanted),
         held=tuple(held),
@@ -103,10 +115,47 @@ def plan(
 NOTHING = ChangePlan((), {}, (), ())
 
 
-def again(values: Values, sample: Sample, baseline: Values, ours: Set[OptionName]) -> ChangePlan:
+def again(
+    values: Values, sample: Sample, baseline: Values, ours: Set[OptionName], *, lifts_limiter: bool = False
+) -> ChangePlan:
     """Plan to resend values that are shown already but may not be in force (adocd.daemon.change.unsettled)."""
     restore = way_back(sample, baseline, ours | values.keys(), values)
-    return ChangePlan(grouped(values), values, restore, held=(), repeat=True)
+    lifted_to = _lifted_to(values, sample, baseline) if lifts_limiter else None
+    if lifted_to is None:
+        return ChangePlan(grouped(values), values, restore, held=(), repeat=True)
+    sent = {RATE_LIMITER: sample.values[RATE_LIMITER], **values}
+    return ChangePlan(_lifted(sent, sample.values, lifted_to), sent, restore, held=(), repeat=True)
+
+
+def _lifted_to(sent: Values, sample: Sample, baseline: Values) -> int | None:
+    """Return the original rate limit if it is to be in force during the calls; None if the limit may stay as it is.
+
+    When a stop of writes overtakes a SetOptions or SetDBOptions, that call waits until the stop is over, and no other
+    can be sent. A law that holds the limit low could not raise it then, and what ends the stop has to pass that limit:
+    under `silk` such calls took up to 55 s. So where one more memtable or file would stop writes, the limit is the
+    owner's meanwhile.
+    """
+    now, original = (values.get(RATE_LIMITER) for values in (sample.values, baseline))
+    if now is None or original is None or not any(o.scope in ("column_family", "database") for o in sent):
+        return None
+    is_low = min(int(now), int(sent.get(RATE_LIMITER, now))) < int(original)
+    is_back = sent.get(RATE_LIMITER) == original
+    return int(original) if is_low and not is_back and any(map(_nearly_stops, sample.column_families)) else None
+
+
+def _lifted(sent: Values, current: Values, lifted_to: int, *, database_first: bool = False) -> tuple[Change, ...]:
+    lifts = (RateLimiterChange(lifted_to),) if str(lifted_to) != current[RATE_LIMITER] else ()
+    return (*lifts, *grouped(sent, limiter="last", database_first=database_first))
+
+
+def _nearly_stops(cf: ColumnFamilySample) -> bool:
+    verdict = judge(
+        immutable_memtables=cf.immutable_memtables + 1,
+        l0_files=cf.l0_delay_trigger_count + 1,
+        pending_compaction_bytes=cf.pending_compaction_bytes,
+        options=cf.options,
+    )
+    return verdict.condition == "stopped"
 
 
 def _stage(cf: ColumnFamilySample, wanted: dict[OptionName, str], current: Values, baseline: Values) -> list[str]:

@@ -18,7 +18,7 @@ from adocd.model.decision import Decision
 from adocd.model.decision_record import DecisionRecord, OptionChange
 from adocd.model.sample import Sample
 from adocd.model.snapshot import Lease
-from adocd.model.values import OptionName, Values
+from adocd.model.values import RATE_LIMITER, OptionName, Values
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +79,11 @@ class Delivery:
         ways = (*plan.changes, *(step.change for step in plan.restore))
         values = tuple(pair for change in ways for pair in change.sets().items())
         originals = {o: restorable(o, ledger.baseline.get(o, value)) for o, value in values}
-        former: Mapping[OptionName, OptionAccount] = {}
-        if not plan.repeat:
-            former = ledger.sending(plan.sent, current)
-            if session.unsettled is not None:
-                session.unsettled.sending(o.name or "" for o in plan.sent if o.scope == "column_family")
+        # What is sent again is there already, but for a rate limit that is lifted meanwhile.
+        moved = {o: value for o, value in plan.sent.items() if o == RATE_LIMITER} if plan.repeat else plan.sent
+        former = ledger.sending(moved, current)
+        if not plan.repeat and session.unsettled is not None:
+            session.unsettled.sending(o.name or "" for o in plan.sent if o.scope == "column_family")
         armed = ledger.arming(frozenset(option for way in plan.restore for option in way.change.sets()))
         pause = self._book.pauses.of(self._id)
         in_flight = _InFlight(sending, lease, record, pause, values, originals, armed, former)

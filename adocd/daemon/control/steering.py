@@ -16,7 +16,7 @@ from adocd.daemon.change.way_back import restorable
 from adocd.model.decision import Setting
 from adocd.model.knob import KNOBS, Knob
 from adocd.model.sample import Sample
-from adocd.model.values import OptionName, Values
+from adocd.model.values import RATE_LIMITER, OptionName, Values
 
 #: A rejected value is not sent again before this; a value that restores an original may be.
 _REJECTED_FOR_S = 60.0
@@ -158,7 +158,14 @@ class Steering:
         plan = planner.NOTHING
         if not is_there:
             rise = self._brake.may_rise_to if guarded.scope == "all" else None
-            plan = planner.plan(guarded.values, sample, ledger.baseline, ledger.to_name(current), rise)
+            plan = planner.plan(
+                guarded.values,
+                sample,
+                ledger.baseline,
+                ledger.to_name(current),
+                rise,
+                lifts_limiter=RATE_LIMITER not in guarded.pins,
+            )
         origins: dict[OptionName, Origin] = {
             option: "override" if option in guarded.pins else "law" if option in self.wanted else "baseline"
             for option in plan.sent
@@ -202,7 +209,8 @@ class Steering:
         """Plan to resend everything that we have set in these column families."""
         values = {o: v for family in families for o, v in self.ledger.set_of(family, sample.values).items()}
         ledger = self.ledger
-        return planner.again(values, sample, ledger.baseline, ledger.to_name(sample.values))
+        lifts = self.wanted.get(RATE_LIMITER) == sample.values.get(RATE_LIMITER)  # the law's, and no pin
+        return planner.again(values, sample, ledger.baseline, ledger.to_name(sample.values), lifts_limiter=lifts)
 
     def rearmed(self, sample: Sample) -> ChangePlan | None:
         """Plan to update the agent's restore plan with the owner's new values; None if it has them already."""

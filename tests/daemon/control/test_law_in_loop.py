@@ -20,6 +20,7 @@ from tests.daemon.harness import (
     Scene,
     loop_settings,
     options,
+    outcomes,
     overflowing,
     pin,
     rules,
@@ -192,6 +193,32 @@ def test_another_law_is_judged_by_what_will_be_there_once_this_one_has_gone(
 
 def test_the_limiter_is_one_knob_of_the_process() -> None:
     assert str(RATE_LIMITER) == "rate_limiter_bytes_per_s"
+
+
+def test_a_limit_that_a_law_holds_low_is_the_owners_while_a_call_may_wait_for_a_stop(tmp_path: Path) -> None:
+    database = limited(tmp_path / "db")
+    steps: list[tuple[str, int | None]] = []
+
+    def note(_number: int, change: dict[str, object]) -> None:
+        steps.append((str(change["scope"]), database.options.rate_limiter_bytes_per_s))
+
+    async def body(scene: Scene) -> None:
+        policy = Policy("adoc+mimd", {**MIMD, "adoc.batch_max_bytes": 512 * MIB})
+        loop = await scene.attach(policy, loop_settings())
+        await ticked_until(loop, lambda: database.options.rate_limiter_bytes_per_s == 20 * MB, "mimd holds it low")
+        database.before_step = note
+        before = options(database)["write_buffer_size"]
+        await ticked_until(loop, lambda: options(database)["write_buffer_size"] != before, "adoc turns the batch")
+        await until(lambda: outcomes(loop)[-1] == "applied", "it is done")
+        assert ("column_family", 150 * MB) in steps
+        assert ("column_family", 20 * MB) not in steps
+        assert database.options.rate_limiter_bytes_per_s == 20 * MB
+        await ticks(loop, 3)
+        assert "changed-by-someone-else" not in outcomes(loop)
+        await loop.stop()
+        assert database.options.rate_limiter_bytes_per_s == 150 * MB
+
+    with_agent(database, tmp_path, body)
 
 
 def test_a_parameter_that_is_taken_out_of_a_policy_gives_its_option_back(
