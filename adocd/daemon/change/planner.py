@@ -6,7 +6,7 @@ left out and explained in `held`; a later plan makes it.
 """
 
 from collections.abc import Mapping, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from adocd.daemon.change.calls import grouped
 from adocd.daemon.change.guards.compaction import SWITCH
@@ -28,7 +28,7 @@ from adocd.daemon.change.way_back import (
     up_to_slowdown,
     way_back,
 )
-from adocd.model.change import Change, RateLimiterChange, RestoreStep
+from adocd.model.change import Change, RestoreStep
 from adocd.model.level0 import few_files, files_when_merged
 from adocd.model.options import BYTES_PER_SYNC_OFF, DELAYED_WRITE_RATE_FLOOR_BYTES_PER_S, OUT_OF_THE_WAY
 from adocd.model.sample import ColumnFamilySample, Sample
@@ -75,7 +75,7 @@ def plan(
     family's change makes a compaction due, and the database's makes compactions wider, the database's call comes first:
     RocksDB decides about a compaction's width when it picks it (compaction_picker_level.cc). A rate limit that rises
     comes before everything: in a stall the other calls wait, perhaps for the flush that it lets through. With
-    `lifts_limiter` a rate limit below its original is lifted for the calls that a stop of writes may overtake.
+    `lifts_limiter` one below its original goes back before calls that a stop of writes may overtake.
     """
     current = sample.values
     # An option that is not reported cannot be set, for example in a dropped column family.
@@ -95,16 +95,14 @@ def plan(
         wanted = dict(wanted) if is_pinned else _with_brake(wanted, current, sample)
         if current.get(BYTES_PER_SYNC) == OFF:
             wanted.setdefault(BYTES_PER_SYNC, str(BYTES_PER_SYNC_OFF))
-    lifted_to = _lifted_to(wanted, sample, baseline) if lifts_limiter else None
-    database_first = _widens(wanted, current) and _opens(wanted, current)
-    if lifted_to is None:
-        rises = RATE_LIMITER in wanted and int(wanted[RATE_LIMITER]) > int(current[RATE_LIMITER])
-        changes = grouped(wanted, limiter="first" if rises else "middle", database_first=database_first)
-    else:
-        wanted = {RATE_LIMITER: current[RATE_LIMITER], **wanted}
-        changes = _lifted(wanted, current, lifted_to, database_first=database_first)
+    if lifts_limiter:
+        held += _lift_limiter(wanted, goal, sample, baseline)
     return ChangePlan(
-        changes=changes,
+        changes=grouped(
+            wanted,
+            limiter_first=RATE_LIMITER in wanted and int(wanted[RATE_LIMITER]) > int(current[RATE_LIMITER]),
+            database_first=_widens(wanted, current) and _opens(wanted, current),
+        ),
         sent=wanted,
         restore=way_back(sample, baseline, ours | wanted.keys(), wanted),
         held=tuple(held),
@@ -119,41 +117,49 @@ def again(
     values: Values, sample: Sample, baseline: Values, ours: Set[OptionName], *, lifts_limiter: bool = False
 ) -> ChangePlan:
     """Plan to resend values that are shown already but may not be in force (adocd.daemon.change.unsettled)."""
-    restore = way_back(sample, baseline, ours | values.keys(), values)
-    lifted_to = _lifted_to(values, sample, baseline) if lifts_limiter else None
-    if lifted_to is None:
-        return ChangePlan(grouped(values), values, restore, held=(), repeat=True)
-    sent = {RATE_LIMITER: sample.values[RATE_LIMITER], **values}
-    return ChangePlan(_lifted(sent, sample.values, lifted_to), sent, restore, held=(), repeat=True)
+    sent = dict(values)
+    if lifts_limiter:
+        _lift_limiter(sent, {}, sample, baseline)
+    restore = way_back(sample, baseline, ours | sent.keys(), sent)
+    return ChangePlan(grouped(sent, limiter_first=True), sent, restore, held=(), repeat=True)
 
 
-def _lifted_to(sent: Values, sample: Sample, baseline: Values) -> int | None:
-    """Return the original rate limit if it is to be in force during the calls; None if the limit may stay as it is.
+def _lift_limiter(wanted: dict[OptionName, str], goal: Values, sample: Sample, baseline: Values) -> list[str]:
+    """Give a rate limit back to its owner before calls that a stop of writes may overtake; the next plan sets it again.
 
-    When a stop of writes overtakes a SetOptions or SetDBOptions, that call waits until the stop is over, and no other
-    can be sent. A law that holds the limit low could not raise it then, and what ends the stop has to pass that limit:
-    under `silk` such calls took up to 55 s. So where one more memtable or file would stop writes, the limit is the
-    owner's meanwhile.
+    A SetOptions or SetDBOptions that a stop overtakes waits until it ends, and no other can be sent. A law that holds
+    the limit low could not raise it then, and what ends the stop has to pass that limit: under `silk` such calls took
+    up to 55 s. So where one more memtable or file would stop writes, the limit is the owner's meanwhile.
     """
     now, original = (values.get(RATE_LIMITER) for values in (sample.values, baseline))
-    if now is None or original is None or not any(o.scope in ("column_family", "database") for o in sent):
-        return None
-    is_low = min(int(now), int(sent.get(RATE_LIMITER, now))) < int(original)
-    is_back = sent.get(RATE_LIMITER) == original
-    return int(original) if is_low and not is_back and any(map(_nearly_stops, sample.column_families)) else None
+    if now is None or original is None or not any(o.scope in ("column_family", "database") for o in wanted):
+        return []
+    after = wanted.get(RATE_LIMITER, now)
+    is_near = sample.condition == "stopped" or any(_nearly_stops(cf, wanted) for cf in sample.column_families)
+    if min(int(now), int(after)) >= int(original) or int(after) >= int(original) or not is_near:
+        return []
+    wanted.pop(RATE_LIMITER, None)
+    if int(now) < int(original):
+        wanted[RATE_LIMITER] = original
+    return [f"{RATE_LIMITER} goes to {goal.get(RATE_LIMITER, now)} after the other calls: a stop of writes is near"]
 
 
-def _lifted(sent: Values, current: Values, lifted_to: int, *, database_first: bool = False) -> tuple[Change, ...]:
-    lifts = (RateLimiterChange(lifted_to),) if str(lifted_to) != current[RATE_LIMITER] else ()
-    return (*lifts, *grouped(sent, limiter="last", database_first=database_first))
-
-
-def _nearly_stops(cf: ColumnFamilySample) -> bool:
+def _nearly_stops(cf: ColumnFamilySample, wanted: Values) -> bool:
+    """Whether one more memtable or file would stop writes, by the limits of now or those to come."""
+    number, stop = (of_family(cf.name, option) for option in (MEMTABLES, STOP))
+    options = cf.options
     verdict = judge(
         immutable_memtables=cf.immutable_memtables + 1,
         l0_files=cf.l0_delay_trigger_count + 1,
         pending_compaction_bytes=cf.pending_compaction_bytes,
-        options=cf.options,
+        options=replace(
+            options,
+            max_write_buffer_number=min(options.max_write_buffer_number, int(wanted.get(number, OUT_OF_THE_WAY))),
+            # One of 0 is not reported.
+            level0_stop_writes_trigger=min(
+                options.level0_stop_writes_trigger or OUT_OF_THE_WAY, int(wanted.get(stop, OUT_OF_THE_WAY))
+            ),
+        ),
     )
     return verdict.condition == "stopped"
 

@@ -22,6 +22,7 @@ from adocd.model.decision import Decision
 from adocd.model.decision_record import Outcome
 from adocd.model.sample import Sample
 from adocd.model.snapshot import Snapshot
+from adocd.model.values import Values
 from adocd.targets.errors import TargetError
 
 _log = logging.getLogger(__name__)
@@ -85,7 +86,7 @@ class Cycle:
         self._count(weighed, step)
         said = None if weighed is None else self._note(session, view, weighed, step)
         of_law = _of_law(weighed, step, taken)
-        sending = of_law or _of_others(session, sample, step, scope)
+        sending = of_law or _of_others(session, sample, step, scope, mandate.pins)
         if sending is not None:
             self._delivery.send(session, sample, sending)
             self._share(session, process, sample)
@@ -251,23 +252,23 @@ def _of_law(weighed: Weighed | None, step: SteeringStep, taken: TakenWishes) -> 
     return Sending(step, weighed.decision, weighed.notes, taken)
 
 
-def _of_others(session: Session, sample: Sample, step: SteeringStep, scope: Scope) -> Sending | None:
+def _of_others(session: Session, sample: Sample, step: SteeringStep, scope: Scope, pins: Values) -> Sending | None:
     """Return what to send without a new decision: pins, values to restore, and changes that had to wait."""
     if step.plan.changes:
         notes = tuple(refusal.note for refusal in step.refusals)
         return Sending(step, unasked(step, session.law.controller.name), notes)
-    if scope != "safety" and (repeat := _repeat(session, sample)) is not None:
+    if scope != "safety" and (repeat := _repeat(session, sample, pins)) is not None:
         return repeat
     rearmed = session.steering.rearmed(sample)
     return None if rearmed is None else Sending(SteeringStep(rearmed, {}, (), leads_back=True), REARM)
 
 
-def _repeat(session: Session, sample: Sample) -> Sending | None:
+def _repeat(session: Session, sample: Sample, pins: Values) -> Sending | None:
     """Resend changes that a flush or compaction begun before them may have silently reverted (HAZARDS 2)."""
     due = frozenset() if session.unsettled is None else session.unsettled.due()
     if session.unsettled is None or not due:
         return None
-    plan = session.steering.repeated(due, sample)
+    plan = session.steering.repeated(due, sample, pins)
     # Each change during a slowdown cuts the delayed write rate further (HAZARDS 7), but a stop that we caused must not
     # wait.
     ours = {option.option for option in plan.sent}

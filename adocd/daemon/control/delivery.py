@@ -79,7 +79,7 @@ class Delivery:
         ways = (*plan.changes, *(step.change for step in plan.restore))
         values = tuple(pair for change in ways for pair in change.sets().items())
         originals = {o: restorable(o, ledger.baseline.get(o, value)) for o, value in values}
-        # What is sent again is there already, but for a rate limit that is lifted meanwhile.
+        # What is sent again is there already, except for a rate limit that is given back for it.
         moved = {o: value for o, value in plan.sent.items() if o == RATE_LIMITER} if plan.repeat else plan.sent
         former = ledger.sending(moved, current)
         if not plan.repeat and session.unsettled is not None:

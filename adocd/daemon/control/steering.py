@@ -205,11 +205,11 @@ class Steering:
             for_s = _REJECTED_BACK_FOR_S if back.get(option) == value else _REJECTED_FOR_S
             self._rejected[option] = (value, now_s + for_s)
 
-    def repeated(self, families: Iterable[str], sample: Sample) -> ChangePlan:
+    def repeated(self, families: Iterable[str], sample: Sample, pins: Values) -> ChangePlan:
         """Plan to resend everything that we have set in these column families."""
         values = {o: v for family in families for o, v in self.ledger.set_of(family, sample.values).items()}
         ledger = self.ledger
-        lifts = self.wanted.get(RATE_LIMITER) == sample.values.get(RATE_LIMITER)  # the law's, and no pin
+        lifts = RATE_LIMITER not in pins
         return planner.again(values, sample, ledger.baseline, ledger.to_name(sample.values), lifts_limiter=lifts)
 
     def rearmed(self, sample: Sample) -> ChangePlan | None:

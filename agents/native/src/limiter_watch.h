@@ -1,4 +1,5 @@
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -27,15 +28,24 @@ class LimiterWatch {
   bool IsOf(const std::shared_ptr<rocksdb::RateLimiter>& limiter) const;
   // These events are told when the limiter is woken.
   void Tell(const std::shared_ptr<SessionEvents>& events);
+  // A limiter to be woken.
+  struct Stuck {
+    std::shared_ptr<rocksdb::RateLimiter> limiter;
+    std::vector<std::weak_ptr<SessionEvents>> events;
+    std::shared_ptr<std::atomic<int>> our_requests;
+    int64_t waiting;
+    double for_s;
+  };
   // Call it every kIntervalSeconds. Returns false if nobody has the limiter any more. It is watched until then, longer
   // than the databases are open for the agent: a close waits for flushes.
-  bool Look(double now_s);
+  bool Look(double now_s, std::vector<Stuck>* stuck);
+  // Requests a byte, tells the sessions, and writes a line to stderr. May block there, so hold no lock.
+  static void Wake(const Stuck& stuck);
 
  private:
   // Looks in a row without a grant before we request. The largest request takes two refills, or longer after the rate
   // came down. Looks instead of seconds: while the process stood still, no limiter could grant.
   int64_t Patience(const rocksdb::RateLimiter& limiter);
-  void Wake(const std::shared_ptr<rocksdb::RateLimiter>& limiter, int64_t waiting, double stuck_s);
 
   std::weak_ptr<rocksdb::RateLimiter> limiter_;
   std::vector<std::weak_ptr<SessionEvents>> events_;
@@ -43,7 +53,8 @@ class LimiterWatch {
   int64_t most_request_bytes_ = 0;  // of those that may still wait
   // Since something was granted or requested, or nobody waited:
   double since_s_ = 0;
-  int64_t looks_ = 0, patience_ = 0, wakes_ = 0;
+  int64_t looks_ = 0, patience_ = 0;
+  const std::shared_ptr<std::atomic<int>> our_requests_ = std::make_shared<std::atomic<int>>(0);  // that wait
 };
 
 }  // namespace adocd

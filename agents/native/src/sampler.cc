@@ -98,14 +98,17 @@ void Sampler::LookAtLimiters() noexcept {
   const auto now = std::chrono::steady_clock::now();
   if (now < looked_at_limiters_ + kLimiterInterval) return;
   looked_at_limiters_ = now;
-  const std::lock_guard<std::mutex> lock(mutex_);
-  limiters_.remove_if([now_s = MonotonicSeconds()](LimiterWatch& limiter) {
-    try {
-      return !limiter.Look(now_s);
-    } catch (...) {
-      return false;  // no memory or no thread: it is woken after some more looks
+  std::vector<LimiterWatch::Stuck> stuck;
+  try {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      const double now_s = MonotonicSeconds();
+      limiters_.remove_if([&](LimiterWatch& limiter) { return !limiter.Look(now_s, &stuck); });
     }
-  });
+    for (const auto& each : stuck) LimiterWatch::Wake(each);
+  } catch (...) {
+    // No memory or no thread: it is woken after some more looks.
+  }
 }
 
 void Sampler::Run() {

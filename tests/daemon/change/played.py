@@ -17,7 +17,7 @@ from adocd.model.change import Change, DatabaseChange, RestoreStep, ThreadPoolCh
 from adocd.model.knob import MIB
 from adocd.model.options import DELAYED_WRITE_RATE_FLOOR_BYTES_PER_S
 from adocd.model.sample import Sample
-from adocd.model.values import RATE_LIMITER, OptionName, Values, flat, of_family
+from adocd.model.values import OptionName, Values, flat, of_family
 from tests.daemon.change.rocksdb_model import (
     HARD,
     SLOWDOWN,
@@ -129,18 +129,12 @@ class Played:
     # -- what must hold
 
     def _is_fit_to_send(self, plan: ChangePlan) -> None:
-        values, calls = self.database.values, plan.changes
-        is_lifted = sum(change.scope == "rate_limiter" for change in calls) > 1
-        if is_lifted:
-            assert named(calls[0]) == {RATE_LIMITER: self._original(RATE_LIMITER)}, "it is lifted to the owner's"
-            assert calls[-1].scope == "rate_limiter", "until all other calls are made"
-            calls = calls[1:]
-        sent = [(option, value) for change in calls for option, value in named(change).items()]
+        values = self.database.values
+        sent = [(option, value) for change in plan.changes for option, value in named(change).items()]
         assert dict(sent) == plan.sent
         assert len(sent) == len(plan.sent)
-        moved = [(option, value) for option, value in sent if not (is_lifted and option == RATE_LIMITER)]
-        assert all(values[option] != value for option, value in moved), "nothing is sent that changes nothing"
-        places = [(option.scope, option.name) for change in calls for option in list(named(change))[:1]]
+        assert all(values[option] != value for option, value in sent), "nothing is sent that changes nothing"
+        places = [(option.scope, option.name) for change in plan.changes for option in list(named(change))[:1]]
         assert len(places) == len(set(places)), "all options of a family travel in one call"
         places = [place for place in places if place[0] != "rate_limiter"]  # it waits for nothing
         if ("database", None) in places:

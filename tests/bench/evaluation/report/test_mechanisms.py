@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import groupby
 from typing import Any
 
 import pytest
@@ -291,6 +292,32 @@ def test_the_peaks_write_more_than_silks_floor_flushes() -> None:
     # So what the paper says of SILK is judged by silk-floor, and of the limiter alone by that with the same floor.
     verdicts = [each.verdict for each in judged("evaluation/peaks-100-cap-5", "silk", "silk-bandwidth", "silk-hold")]
     assert verdicts == ["not reproduced here", "reproduced", "reproduced", "reproduced"]
+
+
+@needs_results
+def test_a_call_that_waited_for_the_end_of_a_stop_kept_silk_from_its_limiter() -> None:
+    runs = [
+        run
+        for block in ("peaks-100-cap-5", "peaks-cap-5", "trace-cap-5")
+        for run in kept(f"evaluation/{block}")
+        if run.scheme.name == "silk"
+    ]
+    waited = [max(each.elapsed_s or 0.0 for each in run.decisions if each.at_s >= 0) for run in runs]
+    longest = [longest_without_a_write_s(run) for run in runs]
+    assert len(runs) == 20
+    assert sorted(seconds for seconds, call_s in zip(longest, waited, strict=True) if call_s > 10) == [
+        33,
+        47,
+        49,
+        50,
+        53,
+        54,
+    ]
+    assert max(seconds for seconds, call_s in zip(longest, waited, strict=True) if call_s <= 10) == 9
+
+
+def longest_without_a_write_s(run: RawRun) -> int:
+    return max(len(list(seconds)) for wrote, seconds in groupby(run.seconds, lambda each: each.writes > 0) if not wrote)
 
 
 @needs_results
