@@ -118,10 +118,9 @@ def again(
 ) -> ChangePlan:
     """Plan to resend values that are shown already but may not be in force (adocd.daemon.change.unsettled)."""
     sent = dict(values)
-    if lifts_limiter:
-        _lift_limiter(sent, {}, sample, baseline)
+    held = _lift_limiter(sent, {}, sample, baseline) if lifts_limiter else ()
     restore = way_back(sample, baseline, ours | sent.keys(), sent)
-    return ChangePlan(grouped(sent, limiter_first=True), sent, restore, held=(), repeat=True)
+    return ChangePlan(grouped(sent, limiter_first=True), sent, restore, tuple(held), repeat=True)
 
 
 def _lift_limiter(wanted: dict[OptionName, str], goal: Values, sample: Sample, baseline: Values) -> list[str]:
@@ -136,7 +135,7 @@ def _lift_limiter(wanted: dict[OptionName, str], goal: Values, sample: Sample, b
         return []
     after = wanted.get(RATE_LIMITER, now)
     is_near = sample.condition == "stopped" or any(_nearly_stops(cf, wanted) for cf in sample.column_families)
-    if min(int(now), int(after)) >= int(original) or int(after) >= int(original) or not is_near:
+    if int(after) >= int(original) or not is_near:
         return []
     wanted.pop(RATE_LIMITER, None)
     if int(now) < int(original):

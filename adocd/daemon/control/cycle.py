@@ -153,9 +153,12 @@ class Cycle:
 
         If its earlier changes have made things worse, they are taken back instead, beside what it gives back itself.
         """
-        asked = await session.law.step(view.snapshot, session.ledger.originals, session.made, view.sample)
+        snapshot, made = view.snapshot, session.made
+        if (options := session.steering.for_law(snapshot.options)) is not snapshot.options:
+            snapshot, made = replace(snapshot, options=options), None
+        asked = await session.law.step(snapshot, session.ledger.originals, made, view.sample)
         session.steering.release(session.law.given_up, view.sample)
-        sample = replace(view.sample, originals=session.ledger.originals)
+        sample = replace(view.sample, options=options, originals=session.ledger.originals)
         if (back := session.law.judge.verdict(sample, None if asked is None else asked[0])) is not None:
             asked = back, sample
         return asked if self._book.pauses.of(self._id) is None else None
@@ -181,7 +184,9 @@ class Cycle:
 
     def _share(self, session: Session, process: HostProcess, sample: Sample) -> None:
         """Publish what this target uses of memory and pools. No await precedes the send, so no other target decides."""
-        turns_shared = any(is_shared(option) for option in session.ledger.sent) or self._left_shared(sample)
+        # A rate limit that was given back for a call is still the law's.
+        ours = (*session.ledger.sent, *session.steering.wanted)
+        turns_shared = any(map(is_shared, ours)) or self._left_shared(sample)
         share = Share(
             self._path, process, session.memtables_bytes(sample), turns_shared, session.promised_bytes(sample)
         )

@@ -16,6 +16,7 @@ from adocd.daemon.change.way_back import restorable
 from adocd.model.decision import Setting
 from adocd.model.knob import KNOBS, Knob
 from adocd.model.sample import Sample
+from adocd.model.snapshot import OptionValues
 from adocd.model.values import RATE_LIMITER, OptionName, Values
 
 #: A rejected value is not sent again before this; a value that restores an original may be.
@@ -95,6 +96,17 @@ class Steering:
         self._brake.observe(sample)
         self.written.observe(sample)
 
+    def for_law(self, values: OptionValues) -> OptionValues:
+        """Return the options as the law is to see them.
+
+        A rate limit that was given back for a call (planner) comes again with the next plan. Taken for the owner's, it
+        would make a law begin anew, or say nothing where it wants just that one.
+        """
+        wish, owners = (of.get(RATE_LIMITER) for of in (self.wanted, self.ledger.baseline))
+        if wish is None or wish == owners or str(values.rate_limiter_bytes_per_s) != owners:
+            return values
+        return replace(values, rate_limiter_bytes_per_s=int(wish))
+
     def guard(
         self,
         settings: Sequence[Setting],
@@ -170,6 +182,8 @@ class Steering:
             option: "override" if option in guarded.pins else "law" if option in self.wanted else "baseline"
             for option in plan.sent
         }
+        if RATE_LIMITER in origins and plan.sent[RATE_LIMITER] != guarded.values.get(RATE_LIMITER):
+            origins[RATE_LIMITER] = "baseline"  # given back for the other calls
         if guarded.scope != "all":
             origins = dict.fromkeys(plan.sent, "baseline")
         leads_back = guarded.scope != "all"

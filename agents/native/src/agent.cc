@@ -143,8 +143,8 @@ Agent::Agent(ListeningSocket socket, AllowList allow) : socket_(std::move(socket
 
 void Agent::Observe(const std::shared_ptr<Session>& session) {
   const auto limiter = session->db()->GetDBOptions().rate_limiter;
-  registry_.Add(session->db(), {session, std::make_shared<Applier>(session)});
   if (session->attached()) sampler_.Watch(session);
+  registry_.Add(session->db(), {session, std::make_shared<Applier>(session)});
   sampler_.Watch(limiter, session->events);
 }
 

@@ -206,6 +206,7 @@ def test_a_limit_that_a_law_holds_low_is_the_owners_while_a_call_may_wait_for_a_
         loop = await scene.attach(Policy("mimd", {"max_bytes_per_s": 400 * MB, "refill_period_ms": 1}), loop_settings())
         await ticked_until(loop, lambda: database.options.rate_limiter_bytes_per_s == 20 * MB, "mimd holds it low")
         database.before_step = note
+        reversals, began = dict(loop.remembered.vitals.reversals), rules(loop).count("mimd.begin")
         await pin(scene, "write_buffer_size", str(128 * MIB))
         await ticked_until(loop, lambda: options(database)["write_buffer_size"] == str(128 * MIB), "the pin is set")
         await ticked_until(loop, lambda: database.options.rate_limiter_bytes_per_s == 20 * MB, "it is low again")
@@ -213,6 +214,8 @@ def test_a_limit_that_a_law_holds_low_is_the_owners_while_a_call_may_wait_for_a_
         await ticks(loop, 3)
         assert len(steps) == 3
         assert set(outcomes(loop)) == {"applied"}
+        assert loop.remembered.vitals.reversals == reversals, "the law has not turned"
+        assert rules(loop).count("mimd.begin") == began, "to the law its limit is in force all the time"
         await loop.stop()
         assert database.options.rate_limiter_bytes_per_s == 150 * MB
 
