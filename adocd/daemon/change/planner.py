@@ -133,9 +133,9 @@ def _lift_limiter(wanted: dict[OptionName, str], goal: Values, sample: Sample, b
     now, original = (values.get(RATE_LIMITER) for values in (sample.values, baseline))
     if now is None or original is None or not any(o.scope in ("column_family", "database") for o in wanted):
         return []
-    after = wanted.get(RATE_LIMITER, now)
-    is_near = sample.condition == "stopped" or any(_nearly_stops(cf, wanted) for cf in sample.column_families)
-    if int(after) >= int(original) or not is_near:
+    if int(wanted.get(RATE_LIMITER, now)) >= int(original):
+        return []
+    if sample.condition != "stopped" and not any(_nearly_stops(cf, wanted) for cf in sample.column_families):
         return []
     wanted.pop(RATE_LIMITER, None)
     if int(now) < int(original):

@@ -125,8 +125,9 @@ class TargetVitals:
         for change in record.changes:
             if change.option == _NO_OSCILLATION:
                 continue
-            decided = any(each.knob is Knob.RATE_LIMIT and str(each.value) == change.value for each in record.settings)
-            if change.option == RATE_LIMITER and not decided:
+            if change.option == RATE_LIMITER and not any(
+                each.knob is Knob.RATE_LIMIT and str(each.value) == change.value for each in record.settings
+            ):
                 continue  # given back for a call that may wait, or set again after it
             try:
                 up = float(change.value) > float(change.before)
