@@ -10,6 +10,8 @@ class Capabilities:
     column_family_options: tuple[str, ...] = ()
     database_options: tuple[str, ...] = ()
     rate_limiter: bool = False
+    #: Whether the agent gives a rate limit back to its owner while a call waits; False before protocol 1.8.
+    lifts_rate_limit: bool = False
     thread_pools: tuple[str, ...] = ()
     events: tuple[str, ...] = ()
     statistics: str = "none"

@@ -50,6 +50,8 @@ class Database:
     unseen_column_families: tuple[str, ...] = ()
     log_path: str | None = None
     wal_dir: str | None = None
+    #: Where its SST files are (db_paths, cf_paths); empty where the agent does not know, and then `path`.
+    data_paths: tuple[str, ...] = ()
     added_options: Mapping[str, str] = field(default_factory=dict)
     #: The agent came while it was open: its originals are what was found then.
     opened_before_agent: bool = False

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from adocd.model.change import Change, ColumnFamilyChange, DatabaseChange, RateLimiterChange, RestoreStep, StepResult
 from adocd.model.snapshot import OptionValues
-from adocd.model.values import OptionName, flat
+from adocd.model.values import RATE_LIMITER, OptionName, flat
 from adocd.simulator import measure
 from adocd.simulator.clock import Clock
 from adocd.simulator.database import FAMILY, SimulatedDatabase
@@ -19,6 +19,8 @@ LOOK_S = 0.05
 _LOOKS_WITHIN_S = 1.0
 #: SetOptions and SetDBOptions took 17 to 43 ms under load (HAZARDS 1), a new rate 0.3 ms.
 _CALL_S = {"column_family": 0.030, "database": 0.030, "rate_limiter": 0.0003}
+#: An agent takes a call that lasts longer for one that waits (agents/native/src/limiter_lift.h).
+_PATIENCE_S = 0.5
 _UNKNOWN = {"column_family": "no_such_column_family", "rate_limiter": "no_rate_limiter"}
 
 
@@ -37,8 +39,11 @@ class Calls:
         #: Options that leases have changed.
         self._touched: set[OptionName] = set()
 
-    async def execute(self, change: Change, *, repeat: bool = False) -> StepResult:
-        """Make one call, unless every value is already in force; with `repeat`, even then."""
+    async def execute(self, change: Change, *, repeat: bool = False, lift_rate_limit: bool = False) -> StepResult:
+        """Make one call, unless every value is already in force; with `repeat`, even then.
+
+        With `lift_rate_limit`, a rate limit below its original is the original while the call waits.
+        """
         self._database.advance(self._clock())
         began_s, current = self._clock(), flat(self.options)
         is_there = not repeat and all(current.get(option) == value for option, value in change.sets().items())
@@ -47,12 +52,29 @@ class Calls:
             self._call(change)
             self.options = measure.options(self._database)
             await asyncio.sleep(_CALL_S[change.scope])
-            # Nothing signals the end of a stop, and polling costs nothing in virtual time.
-            while change.scope != "rate_limiter" and self._is_stopped():  # noqa: ASYNC110
-                await asyncio.sleep(LOOK_S)
+            if change.scope != "rate_limiter":
+                await self._wait_out_stop(began_s, lift_rate_limit=lift_rate_limit)
         now = flat(self.options)
         read = {name: now[option] for name, option in zip(change.wanted(), change.sets(), strict=True)}
         return StepResult("unchanged" if is_there else "applied", self._clock() - began_s, None, read)
+
+    async def _wait_out_stop(self, began_s: float, *, lift_rate_limit: bool) -> None:
+        owners = int(self.originals.get(RATE_LIMITER, 0))
+        lowered_to: int | None = None
+        # Nothing signals the end of a stop, and polling costs nothing in virtual time.
+        while self._is_stopped():
+            waited_s, limit = self._clock() - began_s, self.options.rate_limiter_bytes_per_s
+            if lift_rate_limit and waited_s >= _PATIENCE_S and limit is not None and limit < owners:
+                lowered_to = limit
+                self._limit(owners)
+                self._database.emit("rate_limit_lifted", elapsed_s=waited_s)
+            await asyncio.sleep(LOOK_S)
+        if lowered_to is not None:
+            self._limit(lowered_to)
+
+    def _limit(self, bytes_per_s: int) -> None:
+        self._database.set_limiter(bytes_per_s)
+        self.options = measure.options(self._database)
 
     async def look_again(self) -> None:
         """Wait until an agent looks again: at the first of its looks that can see anything new.

@@ -1,7 +1,8 @@
 """The simulated database as a target: it does what an agent would do, in virtual time."""
 
 import asyncio
-from collections.abc import Coroutine, Set
+import functools
+from collections.abc import Awaitable, Callable, Coroutine, Set
 from typing import Any, TypeVar
 
 from adocd.model.capabilities import Capabilities
@@ -18,6 +19,7 @@ from adocd.simulator.options import DatabaseOptions, FamilyOptions
 from adocd.targets.errors import Closed, Refused, TargetError
 
 _T = TypeVar("_T")
+_Execute = Callable[[Change], Awaitable[StepResult]]
 ID = "51d0000000000001"
 PATH = "/simulated"
 _SESSION = "simulated"
@@ -50,6 +52,7 @@ class SimulatedTarget:
             column_family_options=tuple(FamilyOptions().written()),
             database_options=tuple(DatabaseOptions().written()),
             rate_limiter=self.database.limiter is not None,
+            lifts_rate_limit=self.database.limiter is not None,
             events=("flush", "compaction", "stall", "database"),
             statistics="tickers" if self.database.setup.statistics else "none",
         )
@@ -57,7 +60,7 @@ class SimulatedTarget:
     def info(self) -> Info:
         """Describe an agent: the host is named, and its process is 0, because the database is in none."""
         return Info(
-            protocol="1.4",
+            protocol="1.8",
             agent=AgentKind("simulated", "1"),
             rocksdb_version="7.8.3",
             host="simulated",
@@ -139,11 +142,13 @@ class SimulatedTarget:
         restore_plan: tuple[RestoreStep, ...],
         *,
         repeat: bool = False,
+        lift_rate_limit: bool = False,
     ) -> tuple[StepResult, ...]:
         """See Target."""
         self._machine.require(holder, epoch, self._look())
         # The caller may stop waiting; the change is executed all the same.
-        work = self._carry_out((holder, epoch), changes, restore_plan, repeat=repeat)
+        execute = functools.partial(self._calls.execute, repeat=repeat, lift_rate_limit=lift_rate_limit)
+        work = self._carry_out((holder, epoch), changes, restore_plan, execute)
         return await asyncio.shield(self._begin(work))
 
     async def close(self) -> None:
@@ -160,7 +165,7 @@ class SimulatedTarget:
     # -- changes
 
     async def _carry_out(
-        self, lease: tuple[str, int], changes: tuple[Change, ...], plan: tuple[RestoreStep, ...], *, repeat: bool
+        self, lease: tuple[str, int], changes: tuple[Change, ...], plan: tuple[RestoreStep, ...], execute: _Execute
     ) -> tuple[StepResult, ...]:
         self._in_flight += 1
         try:
@@ -168,12 +173,12 @@ class SimulatedTarget:
                 self._machine.require(*lease, self._look())
                 self._calls.check(changes, plan)
                 self._machine.arm(*lease, [_planned(step) for step in plan], self._look())
-                return await self._execute_all(lease, changes, repeat=repeat)
+                return await self._execute_all(lease, changes, execute)
         finally:
             self._in_flight -= 1
 
     async def _execute_all(
-        self, lease: tuple[str, int], changes: tuple[Change, ...], *, repeat: bool
+        self, lease: tuple[str, int], changes: tuple[Change, ...], execute: _Execute
     ) -> tuple[StepResult, ...]:
         steps: list[StepResult] = []
         for change in changes:
@@ -182,7 +187,7 @@ class SimulatedTarget:
             except TargetError:
                 steps.append(StepResult("error", 0.0, "the lease ended; what was changed is being restored", {}))
                 break
-            steps.append(await self._calls.execute(change, repeat=repeat))
+            steps.append(await execute(change))
             if steps[-1].outcome != "unchanged":
                 self.database.emit("options_changed", detail=_words(change))
         return tuple(steps)

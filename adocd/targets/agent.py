@@ -181,9 +181,11 @@ class AgentTarget:
         restore_plan: tuple[RestoreStep, ...],
         *,
         repeat: bool = False,
+        lift_rate_limit: bool = False,
     ) -> tuple[StepResult, ...]:
-        """Execute changes in order, without a timeout: RocksDB may take long. `repeat` needs protocol version 1.1.
+        """Execute changes in order, without a timeout: RocksDB may take long.
 
+        `repeat` needs protocol version 1.1, `lift_rate_limit` the capability `lifts_rate_limit`.
         Raises Silent, and has sent nothing, when too many other databases of the process wait for their changes.
         """
         body: dict[str, object] = {
@@ -194,6 +196,8 @@ class AgentTarget:
         }
         if repeat:  # agents refuse unknown members
             body["repeat"] = True
+        if lift_rate_limit:
+            body["lift_rate_limit"] = True
         path = f"{self._path}/options"
         content = await _call(self._changer, "PATCH", path, body=body, timeout_s=None, patience_s=_CHANGE_PATIENCE_S)
         return _parse(_STEPS, content.get("steps"), path)

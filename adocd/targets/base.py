@@ -40,10 +40,12 @@ class Target(Protocol):
         restore_plan: tuple[RestoreStep, ...],
         *,
         repeat: bool = False,
+        lift_rate_limit: bool = False,
     ) -> tuple[StepResult, ...]:
         """Execute changes in order; with `repeat` also those whose values are set already.
 
-        There is no timeout: during a stall a change can take many seconds.
+        There is no timeout: during a stall a change can take many seconds. With `lift_rate_limit` a rate limit that we
+        have lowered is its owner's while a call waits, where the capability `lifts_rate_limit` says so.
         """
 
     async def close(self) -> None:

@@ -68,6 +68,7 @@ PYTHON_ONLY: dict[str, tuple[str, ...]] = {
 }
 OTHERWISE: dict[str, tuple[object, object]] = {
     "rate_limiter": (True, False),
+    "lifts_rate_limit": (True, False),
     "responds_during_stall": (True, False),
     "statistics": ("none", "all"),
     "write_latency": ("sampled", "none"),

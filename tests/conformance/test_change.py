@@ -117,6 +117,17 @@ def test_a_change_that_is_there_is_executed_again_on_demand(client: AgentClient,
     assert len(changed) == 1, "the repeated one, and no other"
 
 
+@pytest.mark.shares_host
+def test_a_change_may_ask_for_a_lift_of_the_rate_limit(client: AgentClient, db: str) -> None:
+    """Also of an agent that cannot: a daemon may not know yet."""
+    epoch = client.acquire(db)
+    for lift in (False, True):
+        [step] = client.change(db, epoch, [family(write_buffer_size="4194304")], COVERED, lift_rate_limit=lift).ok()[
+            "steps"
+        ]
+        assert step["error"] is None
+
+
 def test_a_repeat_of_every_scope(launch: Launch) -> None:
     host = launch(limiter=100_000_000)
     with AgentClient(host.socket_path) as client:

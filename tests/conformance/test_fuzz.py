@@ -106,7 +106,9 @@ def test_lease_bodies(fuzzed: Fuzzed, body: Json) -> None:
 @given(
     changes=maybe(st.lists(CHANGES, max_size=4)),
     plan=maybe(st.lists(STEPS, max_size=4)),
-    optional=st.fixed_dictionaries({}, optional={"repeat": maybe(st.booleans())}),
+    optional=st.fixed_dictionaries(
+        {}, optional={"repeat": maybe(st.booleans()), "lift_rate_limit": maybe(st.booleans())}
+    ),
     more=ANYTHING,
 )
 def test_change_bodies(fuzzed: Fuzzed, changes: Json, plan: Json, optional: dict[str, Json], more: Json) -> None:

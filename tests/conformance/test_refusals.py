@@ -229,6 +229,8 @@ def test_plan_that_could_not_be_executed(client: AgentClient, db: str) -> None:
         {"repeat": 1},
         {"repeat": "true"},
         {"repeat": None},
+        {"lift_rate_limit": 1},
+        {"lift_rate_limit": None},
     ],
 )
 def test_a_body_that_is_no_change_request(client: AgentClient, db: str, broken: dict[str, Json]) -> None:

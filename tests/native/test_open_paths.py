@@ -33,6 +33,22 @@ def test_a_database_is_seen_once_and_can_be_changed(start: Start, connect: Conne
     assert program.stderr() == ""
 
 
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [([], ["db"]), (["db_path", "db_path"], ["0", "1"]), (["db_path", "cf_path"], ["1"])],
+    ids=["its own directory", "db_paths", "cf_paths go before db_paths"],
+)
+def test_where_its_files_are_is_told(
+    start: Start, connect: Connect, directory: Path, given: list[str], expected: list[str]
+) -> None:
+    host = start("lifecycle")
+    paths = [f"{name}={directory}/{number}/" for number, name in enumerate(given)]
+    host.ask("open", directory / "db", "second", *paths)
+    database = connect(host).only_database()
+    assert database["data_paths"] == [str((directory / name).resolve()) for name in expected]
+    assert database["wal_dir"] == str((directory / "db").resolve())
+
+
 def test_options_that_no_call_changes_are_those_of_the_column_family(
     start: Start, connect: Connect, directory: Path
 ) -> None:

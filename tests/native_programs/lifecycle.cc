@@ -2,7 +2,8 @@
 // "ok VALUE" or "error: REASON". PATH names a database everywhere; CF a column family. Prints "ready" first.
 //
 //   open PATH [CF ...] [NAME=VALUE ...]  opens (creates) with these column families beside "default", and options as
-//                                        in an OPTIONS file; a name is looked for among the database's options first
+//                                        in an OPTIONS file; a name is looked for among the database's options first.
+//                                        db_path=DIRECTORY and cf_path=DIRECTORY put the SST files there
 //   open_like PATH OTHER                 opens PATH with the options of the open database OTHER (DB::GetOptions),
 //                                        including its listeners
 //   close PATH                           deletes the handles, then the database
@@ -140,16 +141,21 @@ std::string Open(const Words& words) {
       families.push_back(words[i]);
       continue;
     }
-    if (words[i].substr(0, equals) == "rate_limiter") {
-      db_options.rate_limiter.reset(rocksdb::NewGenericRateLimiter(std::stoll(words[i].substr(equals + 1))));
+    const std::string name = words[i].substr(0, equals), value = words[i].substr(equals + 1);
+    if (name == "rate_limiter") {
+      db_options.rate_limiter.reset(rocksdb::NewGenericRateLimiter(std::stoll(value)));
       continue;
     }
-    if (words[i].substr(0, equals) == "rate_limiter_of_all") {
-      db_options.rate_limiter.reset(rocksdb::NewGenericRateLimiter(std::stoll(words[i].substr(equals + 1)), 100 * 1000,
-                                                                   10, rocksdb::RateLimiter::Mode::kAllIo));
+    if (name == "rate_limiter_of_all") {
+      db_options.rate_limiter.reset(
+          rocksdb::NewGenericRateLimiter(std::stoll(value), 100 * 1000, 10, rocksdb::RateLimiter::Mode::kAllIo));
       continue;
     }
-    const std::unordered_map<std::string, std::string> option{{words[i].substr(0, equals), words[i].substr(equals + 1)}};
+    if (name == "db_path" || name == "cf_path") {
+      (name == "db_path" ? db_options.db_paths : family_options.cf_paths).emplace_back(value, UINT64_MAX);
+      continue;
+    }
+    const std::unordered_map<std::string, std::string> option{{name, value}};
     const auto base = db_options;
     if (!rocksdb::GetDBOptionsFromMap(config, base, option, &db_options).ok()) {
       db_options = base;

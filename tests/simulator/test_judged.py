@@ -69,11 +69,14 @@ def test_what_hurts_is_taken_back_although_its_first_sending_failed(monkeypatch:
         restore_plan: tuple[RestoreStep, ...],
         *,
         repeat: bool = False,
+        lift_rate_limit: bool = False,
     ) -> tuple[StepResult, ...]:
         if not failed and str(LIMIT) in {value for each in changes for value in each.sets().values()}:
             failed.append(changes)
             raise Silent("the agent did not answer within 2 s")
-        return await change(target, holder, epoch, changes, restore_plan, repeat=repeat)
+        return await change(
+            target, holder, epoch, changes, restore_plan, repeat=repeat, lift_rate_limit=lift_rate_limit
+        )
 
     monkeypatch.setattr(SimulatedTarget, "change", fails_once)
     decisions, limits = lived(judge_s=30.0)

@@ -78,6 +78,37 @@ def test_a_call_waits_for_the_end_of_a_stop_and_holds_up_no_look() -> None:
     with_target(body, setup("cap-20", level0_slowdown_writes_trigger=1000, level0_stop_writes_trigger=1000))
 
 
+@pytest.mark.parametrize("lifts", [True, False])
+def test_a_low_rate_limit_is_the_owners_while_a_call_waits(lifts: bool) -> None:
+    owners, low = RateLimiterChange(100 * MIB), RateLimiterChange(10 * MIB)
+    plan = (BACK, RestoreStep(owners))
+
+    async def body(target: SimulatedTarget, clock: Clock) -> None:
+        async def limit() -> int | None:
+            return (await target.snapshot(None)).options.rate_limiter_bytes_per_s
+
+        while target.database.controller.condition != "stopped":
+            await asyncio.sleep(0.01)
+            await target.snapshot(None)
+            assert clock() < 60
+        lease = await target.hold_lease("me", 100.0, None)
+        await target.change("me", lease.epoch, (low,), plan)
+        change = asyncio.create_task(target.change("me", lease.epoch, (LARGER,), plan, lift_rate_limit=lifts))
+        await asyncio.sleep(0.4)
+        assert await limit() == low.bytes_per_s
+        await asyncio.sleep(0.2)
+        assert not change.done()
+        assert await limit() == (owners if lifts else low).bytes_per_s
+        await change
+        assert await limit() == low.bytes_per_s
+        assert kinds(target).count("rate_limit_lifted") == lifts
+
+    rate = owners.bytes_per_s
+    with_target(
+        body, setup("cap-20", limiter=rate, level0_slowdown_writes_trigger=1000, level0_stop_writes_trigger=1000)
+    )
+
+
 def test_who_stops_waiting_stops_nothing() -> None:
     async def body(target: SimulatedTarget, clock: Clock) -> None:
         del clock

@@ -180,11 +180,14 @@ class AgentClient:
         plan: Sequence[Json],
         holder: str = "tester",
         repeat: bool | None = None,
+        lift_rate_limit: bool | None = None,
     ) -> Reply:
         """PATCH .../options; what is None is left out."""
         body: Json = {"holder": holder, "epoch": epoch, "changes": list(changes), "restore_plan": list(plan)}
         if repeat is not None:
             body["repeat"] = repeat
+        if lift_rate_limit is not None:
+            body["lift_rate_limit"] = lift_rate_limit
         return self.request("PATCH", f"/v1/databases/{database_id}/options", body)
 
 

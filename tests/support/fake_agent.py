@@ -51,7 +51,7 @@ class FakeAgent:
         databases: Iterable[FakeDatabase] = (),
         *,
         pid: int | None = None,
-        protocol: str = "1.7",
+        protocol: str = "1.8",
         kind: str = "native",
         program: str = "fake",
         rocksdb_version: str = "7.8.3",

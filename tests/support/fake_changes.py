@@ -16,6 +16,7 @@ class FakeCapabilities(Capabilities):
     column_family_options: tuple[str, ...] = tuple(COLUMN_FAMILY_OPTIONS)
     database_options: tuple[str, ...] = tuple(DATABASE_OPTIONS)
     rate_limiter: bool = True
+    lifts_rate_limit: bool = True
     thread_pools: tuple[str, ...] = ("low", "high", "bottom")
     events: tuple[str, ...] = ("flush", "compaction", "stall", "background_error", "database", "memtable")
     statistics: str = "all"

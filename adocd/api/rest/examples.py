@@ -41,7 +41,7 @@ _LISTED = {
         "user": "shop",
         "rocksdb_version": "7.8.3",
         "agent": "native 0.1.0",
-        "protocol": "1.7",
+        "protocol": "1.8",
     },
     "policy": _POLICY,
     "paused": None,

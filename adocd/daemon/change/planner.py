@@ -6,7 +6,7 @@ left out and explained in `held`; a later plan makes it.
 """
 
 from collections.abc import Mapping, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from adocd.daemon.change.calls import grouped
 from adocd.daemon.change.guards.compaction import SWITCH
@@ -32,7 +32,6 @@ from adocd.model.change import Change, RestoreStep
 from adocd.model.level0 import few_files, files_when_merged
 from adocd.model.options import BYTES_PER_SYNC_OFF, DELAYED_WRITE_RATE_FLOOR_BYTES_PER_S, OUT_OF_THE_WAY
 from adocd.model.sample import ColumnFamilySample, Sample
-from adocd.model.stall import judge
 from adocd.model.values import RATE_LIMITER, OptionName, Values, of_database, of_family
 
 #: Options that make later compactions wider. RocksDB reads them when it picks a compaction, and not again.
@@ -54,13 +53,7 @@ class ChangePlan:
 
 
 def plan(
-    goal: Values,
-    sample: Sample,
-    baseline: Values,
-    ours: Set[OptionName],
-    rate_may_rise_to: int | None = None,
-    *,
-    lifts_limiter: bool = False,
+    goal: Values, sample: Sample, baseline: Values, ours: Set[OptionName], rate_may_rise_to: int | None = None
 ) -> ChangePlan:
     """Plan the calls from the sample's options to the goal; an empty plan if they match it.
 
@@ -74,8 +67,7 @@ def plan(
     call would also switch on a bytes_per_sync that is off (HAZARDS 19), so it carries that option, too. If a column
     family's change makes a compaction due, and the database's makes compactions wider, the database's call comes first:
     RocksDB decides about a compaction's width when it picks it (compaction_picker_level.cc). A rate limit that rises
-    comes before everything: in a stall the other calls wait, perhaps for the flush that it lets through. With
-    `lifts_limiter` one below its original goes back before calls that a stop of writes may overtake.
+    comes before everything: in a stall the other calls wait, perhaps for the flush that it lets through.
     """
     current = sample.values
     # An option that is not reported cannot be set, for example in a dropped column family.
@@ -95,8 +87,6 @@ def plan(
         wanted = dict(wanted) if is_pinned else _with_brake(wanted, current, sample)
         if current.get(BYTES_PER_SYNC) == OFF:
             wanted.setdefault(BYTES_PER_SYNC, str(BYTES_PER_SYNC_OFF))
-    if lifts_limiter:
-        held += _lift_limiter(wanted, goal, sample, baseline)
     return ChangePlan(
         changes=grouped(
             wanted,
@@ -113,54 +103,10 @@ def plan(
 NOTHING = ChangePlan((), {}, (), ())
 
 
-def again(
-    values: Values, sample: Sample, baseline: Values, ours: Set[OptionName], *, lifts_limiter: bool = False
-) -> ChangePlan:
+def again(values: Values, sample: Sample, baseline: Values, ours: Set[OptionName]) -> ChangePlan:
     """Plan to resend values that are shown already but may not be in force (adocd.daemon.change.unsettled)."""
-    sent = dict(values)
-    held = _lift_limiter(sent, {}, sample, baseline) if lifts_limiter else ()
-    restore = way_back(sample, baseline, ours | sent.keys(), sent)
-    return ChangePlan(grouped(sent, limiter_first=True), sent, restore, tuple(held), repeat=True)
-
-
-def _lift_limiter(wanted: dict[OptionName, str], goal: Values, sample: Sample, baseline: Values) -> list[str]:
-    """Give a rate limit back to its owner before calls that a stop of writes may overtake; the next plan sets it again.
-
-    A SetOptions or SetDBOptions that a stop overtakes waits until it ends, and no other can be sent. A law that holds
-    the limit low could not raise it then, and what ends the stop has to pass that limit: under `silk` such calls took
-    up to 55 s. So where one more memtable or file would stop writes, the limit is the owner's meanwhile.
-    """
-    now, original = (values.get(RATE_LIMITER) for values in (sample.values, baseline))
-    if now is None or original is None or not any(o.scope in ("column_family", "database") for o in wanted):
-        return []
-    if int(wanted.get(RATE_LIMITER, now)) >= int(original):
-        return []
-    if sample.condition != "stopped" and not any(_nearly_stops(cf, wanted) for cf in sample.column_families):
-        return []
-    wanted.pop(RATE_LIMITER, None)
-    if int(now) < int(original):
-        wanted[RATE_LIMITER] = original
-    return [f"{RATE_LIMITER} goes to {goal.get(RATE_LIMITER, now)} after the other calls: a stop of writes is near"]
-
-
-def _nearly_stops(cf: ColumnFamilySample, wanted: Values) -> bool:
-    """Whether one more memtable or file would stop writes, by the limits of now or those to come."""
-    number, stop = (of_family(cf.name, option) for option in (MEMTABLES, STOP))
-    options = cf.options
-    verdict = judge(
-        immutable_memtables=cf.immutable_memtables + 1,
-        l0_files=cf.l0_delay_trigger_count + 1,
-        pending_compaction_bytes=cf.pending_compaction_bytes,
-        options=replace(
-            options,
-            max_write_buffer_number=min(options.max_write_buffer_number, int(wanted.get(number, OUT_OF_THE_WAY))),
-            # One of 0 is not reported.
-            level0_stop_writes_trigger=min(
-                options.level0_stop_writes_trigger or OUT_OF_THE_WAY, int(wanted.get(stop, OUT_OF_THE_WAY))
-            ),
-        ),
-    )
-    return verdict.condition == "stopped"
+    restore = way_back(sample, baseline, ours | values.keys(), values)
+    return ChangePlan(grouped(values), values, restore, held=(), repeat=True)
 
 
 def _stage(cf: ColumnFamilySample, wanted: dict[OptionName, str], current: Values, baseline: Values) -> list[str]:

@@ -191,7 +191,7 @@ class Attached:
         self.snapshot = snapshot
         self.looks += 1
         self._notice_lost_lease(session, snapshot)
-        self._notice_woken_limiter(snapshot)
+        self._notice_limiter(snapshot)
         sample = session.measure(snapshot)
         if sample is None:
             return self._measuring(session)
@@ -240,7 +240,7 @@ class Attached:
         elif session.notice_lapsed(snapshot):
             _log.warning("%s: the lease was not renewed in time, so the agent has ended it and restores", self._path)
 
-    def _notice_woken_limiter(self, snapshot: Snapshot) -> None:
+    def _notice_limiter(self, snapshot: Snapshot) -> None:
         for event in snapshot.events:
             if event.kind == "limiter_woken":
                 _log.warning(
@@ -249,6 +249,12 @@ class Attached:
                     self._path,
                     event.elapsed_s or 0.0,
                     event.waiting or 0,
+                )
+            elif event.kind == "rate_limit_lifted":
+                _log.info(
+                    "%s: a change has waited for %.1f s, so the rate limit is its owner's until RocksDB answers",
+                    self._path,
+                    event.elapsed_s or 0.0,
                 )
 
     def _measuring(self, session: Session) -> str:
@@ -267,6 +273,8 @@ class Attached:
         detail = await self.target.detail()
         if session is not None and session.detail.session == detail.session:
             self._forget_families(session, detail, snapshot)
+            if detail.data_paths != session.detail.data_paths:
+                self._observation.opened(self.info, detail)
             session.take_detail(detail, snapshot, self._book.left(self._id))
         else:
             if session is not None:

@@ -22,7 +22,6 @@ from adocd.model.decision import Decision
 from adocd.model.decision_record import Outcome
 from adocd.model.sample import Sample
 from adocd.model.snapshot import Snapshot
-from adocd.model.values import Values
 from adocd.targets.errors import TargetError
 
 _log = logging.getLogger(__name__)
@@ -71,7 +70,7 @@ class Cycle:
             if session.held.current is None:
                 law.interrupt()
             return waits
-        self._owner.reconcile(session, view.snapshot, sample)
+        self._owner.reconcile(session, sample)
 
         scope = self._scope(session)
         asks = mandate.asks_law and scope == "all"
@@ -86,9 +85,9 @@ class Cycle:
         self._count(weighed, step)
         said = None if weighed is None else self._note(session, view, weighed, step)
         of_law = _of_law(weighed, step, taken)
-        sending = of_law or _of_others(session, sample, step, scope, mandate.pins)
+        sending = of_law or _of_others(session, sample, step, scope)
         if sending is not None:
-            self._delivery.send(session, sample, sending)
+            self._delivery.send(session, sample, sending, mandate.pins)
             self._share(session, process, sample)
             if of_law is None and not (scope == "safety" and sending.decision is REARM):
                 said = f"{sending.decision.rule}: {sending.decision.signal}"
@@ -153,12 +152,9 @@ class Cycle:
 
         If its earlier changes have made things worse, they are taken back instead, beside what it gives back itself.
         """
-        snapshot, made = view.snapshot, session.made
-        if (options := session.steering.for_law(snapshot.options)) is not snapshot.options:
-            snapshot, made = replace(snapshot, options=options), None
-        asked = await session.law.step(snapshot, session.ledger.originals, made, view.sample)
+        asked = await session.law.step(view.snapshot, session.ledger.originals, session.made, view.sample)
         session.steering.release(session.law.given_up, view.sample)
-        sample = replace(view.sample, options=options, originals=session.ledger.originals)
+        sample = replace(view.sample, originals=session.ledger.originals)
         if (back := session.law.judge.verdict(sample, None if asked is None else asked[0])) is not None:
             asked = back, sample
         return asked if self._book.pauses.of(self._id) is None else None
@@ -184,9 +180,7 @@ class Cycle:
 
     def _share(self, session: Session, process: HostProcess, sample: Sample) -> None:
         """Publish what this target uses of memory and pools. No await precedes the send, so no other target decides."""
-        # A rate limit that was given back for a call is still the law's.
-        ours = (*session.ledger.sent, *session.steering.wanted)
-        turns_shared = any(map(is_shared, ours)) or self._left_shared(sample)
+        turns_shared = any(is_shared(option) for option in session.ledger.sent) or self._left_shared(sample)
         share = Share(
             self._path, process, session.memtables_bytes(sample), turns_shared, session.promised_bytes(sample)
         )
@@ -245,6 +239,8 @@ def _awaits(session: Session, view: CycleView) -> str | None:
         return f"a change has been in flight for {in_flight_s:.1f} s"
     if not session.flight.is_seen_by(view.looked_s):
         return "waiting for a snapshot taken after the last change"
+    if session.flight.goes_on(in_agent=view.snapshot.change_in_flight):
+        return "the agent is still executing a change whose answer was lost"
     if session.unsettled is not None:
         session.unsettled.all_seen()
     return None
@@ -257,23 +253,23 @@ def _of_law(weighed: Weighed | None, step: SteeringStep, taken: TakenWishes) -> 
     return Sending(step, weighed.decision, weighed.notes, taken)
 
 
-def _of_others(session: Session, sample: Sample, step: SteeringStep, scope: Scope, pins: Values) -> Sending | None:
+def _of_others(session: Session, sample: Sample, step: SteeringStep, scope: Scope) -> Sending | None:
     """Return what to send without a new decision: pins, values to restore, and changes that had to wait."""
     if step.plan.changes:
         notes = tuple(refusal.note for refusal in step.refusals)
         return Sending(step, unasked(step, session.law.controller.name), notes)
-    if scope != "safety" and (repeat := _repeat(session, sample, pins)) is not None:
+    if scope != "safety" and (repeat := _repeat(session, sample)) is not None:
         return repeat
     rearmed = session.steering.rearmed(sample)
     return None if rearmed is None else Sending(SteeringStep(rearmed, {}, (), leads_back=True), REARM)
 
 
-def _repeat(session: Session, sample: Sample, pins: Values) -> Sending | None:
+def _repeat(session: Session, sample: Sample) -> Sending | None:
     """Resend changes that a flush or compaction begun before them may have silently reverted (HAZARDS 2)."""
     due = frozenset() if session.unsettled is None else session.unsettled.due()
     if session.unsettled is None or not due:
         return None
-    plan = session.steering.repeated(due, sample, pins)
+    plan = session.steering.repeated(due, sample)
     # Each change during a slowdown cuts the delayed write rate further (HAZARDS 7), but a stop that we caused must not
     # wait.
     ours = {option.option for option in plan.sent}

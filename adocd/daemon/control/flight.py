@@ -13,6 +13,7 @@ class Flight:
         self._task: asyncio.Task[None] | None = None
         self._since_s = 0.0
         self._ended_s: float | None = None
+        self._is_in_agent = False
 
     @property
     def in_flight_s(self) -> float | None:
@@ -31,6 +32,17 @@ class Flight:
     def is_seen_by(self, looked_s: float) -> bool:
         """Whether a snapshot begun at `looked_s`, by the clock, was begun after the last change ended."""
         return self._ended_s is None or looked_s >= self._ended_s
+
+    def goes_on(self, *, in_agent: bool) -> bool:
+        """Tell whether the agent still executes a change whose answer nobody awaits, by a snapshot's word on that.
+
+        Until it ends, the snapshots may show the owner's rate limit instead of ours. Their options are older than that
+        word, so the first that knows of no change does not show its end yet.
+        """
+        goes_on, self._is_in_agent = in_agent or self._is_in_agent, in_agent
+        if goes_on:
+            self._ended_s = self._clock()
+        return goes_on
 
     async def settle(self, timeout_s: float) -> None:
         """Wait at most `timeout_s` seconds until nothing is in flight."""

@@ -58,10 +58,9 @@ class Owner:
         current, ledger = sample.values, session.ledger
         return any(current.get(o) != restorable(o, ledger.baseline[o]) for o in ledger.ours if o in current)
 
-    def reconcile(self, session: Session, snapshot: Snapshot, sample: Sample) -> None:
+    def reconcile(self, session: Session, sample: Sample) -> None:
         """Take over the host's changes to its own options, and stand back if somebody changed an option that we set."""
-        if not snapshot.change_in_flight:
-            session.ledger.settle(sample.values)
+        session.ledger.settle(sample.values)
         self._follow(session, sample)
         foreign, limited = [], session.law.limited
         for deviation in session.ledger.deviations(sample.values):

@@ -16,8 +16,7 @@ from adocd.daemon.change.way_back import restorable
 from adocd.model.decision import Setting
 from adocd.model.knob import KNOBS, Knob
 from adocd.model.sample import Sample
-from adocd.model.snapshot import OptionValues
-from adocd.model.values import RATE_LIMITER, OptionName, Values
+from adocd.model.values import OptionName, Values
 
 #: A rejected value is not sent again before this; a value that restores an original may be.
 _REJECTED_FOR_S = 60.0
@@ -96,17 +95,6 @@ class Steering:
         self._brake.observe(sample)
         self.written.observe(sample)
 
-    def for_law(self, values: OptionValues) -> OptionValues:
-        """Return the options as the law is to see them.
-
-        A rate limit that was given back for a call (planner) comes again with the next plan. Taken for the owner's, it
-        would make a law begin anew, or say nothing where it wants just that one.
-        """
-        wish, owners = (of.get(RATE_LIMITER) for of in (self.wanted, self.ledger.baseline))
-        if wish is None or wish == owners or str(values.rate_limiter_bytes_per_s) != owners:
-            return values
-        return replace(values, rate_limiter_bytes_per_s=int(wish))
-
     def guard(
         self,
         settings: Sequence[Setting],
@@ -170,20 +158,11 @@ class Steering:
         plan = planner.NOTHING
         if not is_there:
             rise = self._brake.may_rise_to if guarded.scope == "all" else None
-            plan = planner.plan(
-                guarded.values,
-                sample,
-                ledger.baseline,
-                ledger.to_name(current),
-                rise,
-                lifts_limiter=RATE_LIMITER not in guarded.pins,
-            )
+            plan = planner.plan(guarded.values, sample, ledger.baseline, ledger.to_name(current), rise)
         origins: dict[OptionName, Origin] = {
             option: "override" if option in guarded.pins else "law" if option in self.wanted else "baseline"
             for option in plan.sent
         }
-        if RATE_LIMITER in origins and plan.sent[RATE_LIMITER] != guarded.values.get(RATE_LIMITER):
-            origins[RATE_LIMITER] = "baseline"  # given back for the other calls
         if guarded.scope != "all":
             origins = dict.fromkeys(plan.sent, "baseline")
         leads_back = guarded.scope != "all"
@@ -219,12 +198,11 @@ class Steering:
             for_s = _REJECTED_BACK_FOR_S if back.get(option) == value else _REJECTED_FOR_S
             self._rejected[option] = (value, now_s + for_s)
 
-    def repeated(self, families: Iterable[str], sample: Sample, pins: Values) -> ChangePlan:
+    def repeated(self, families: Iterable[str], sample: Sample) -> ChangePlan:
         """Plan to resend everything that we have set in these column families."""
         values = {o: v for family in families for o, v in self.ledger.set_of(family, sample.values).items()}
         ledger = self.ledger
-        lifts = RATE_LIMITER not in pins
-        return planner.again(values, sample, ledger.baseline, ledger.to_name(sample.values), lifts_limiter=lifts)
+        return planner.again(values, sample, ledger.baseline, ledger.to_name(sample.values))
 
     def rearmed(self, sample: Sample) -> ChangePlan | None:
         """Plan to update the agent's restore plan with the owner's new values; None if it has them already."""

@@ -8,10 +8,9 @@ from adocd.daemon.change.actuator import Result
 from adocd.daemon.change.guards.guard import Note
 from adocd.daemon.change.ledger import Deviation
 from adocd.model.decision_record import DecisionRecord, Outcome
-from adocd.model.knob import Knob
 from adocd.model.sample import Sample
 from adocd.model.stall import COUNTS, Cause, Held
-from adocd.model.values import RATE_LIMITER, OptionName, of_database
+from adocd.model.values import OptionName, of_database
 
 #: In seconds: from an agent that answers at once to a change held by a long stall.
 LATENCY_BOUNDS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
@@ -125,10 +124,6 @@ class TargetVitals:
         for change in record.changes:
             if change.option == _NO_OSCILLATION:
                 continue
-            if change.option == RATE_LIMITER and not any(
-                each.knob is Knob.RATE_LIMIT and str(each.value) == change.value for each in record.settings
-            ):
-                continue  # given back for a call that may wait, or set again after it
             try:
                 up = float(change.value) > float(change.before)
             except ValueError:

@@ -161,6 +161,7 @@ class DirectoryTarget:
         restore_plan: tuple[RestoreStep, ...],  # noqa: ARG002
         *,
         repeat: bool = False,  # noqa: ARG002
+        lift_rate_limit: bool = False,  # noqa: ARG002
     ) -> tuple[StepResult, ...]:
         """Raise OnlyObserved."""
         _refuse()

@@ -83,6 +83,7 @@ std::string Api::CapabilitiesJson(bool rate_limiter, const std::string& statisti
     AppendNames(writer.Key("column_family_options"), catalogue_.LiveNames(Scope::kColumnFamily));
     AppendNames(writer.Key("database_options"), catalogue_.LiveNames(Scope::kDatabase));
     writer.Bool("rate_limiter", rate_limiter);
+    writer.Bool("lifts_rate_limit", rate_limiter);
     writer.Raw("thread_pools", R"(["low","high","bottom"])");
     writer.Raw("events",
                has_listener ? R"(["flush","compaction","stall","background_error","database","memtable"])" : R"(["database"])");

@@ -50,6 +50,8 @@ class Api {
   std::optional<Problem> Validate(const Session& session, const Change& change);
   void ExpireLease(const OpenDatabase& database);
   void ArmLeaseTimer(const OpenDatabase& database, double delay_s);
+  // Looks for calls that wait, until no change is in flight.
+  void WatchCalls(const std::weak_ptr<Session>& weak, const std::string& session_id);
 
   const ProcessInfo process_;
   Registry* const registry_;

@@ -81,6 +81,7 @@ void Api::ChangeOptions(const OpenDatabase& database, const std::string& body, R
     if (!problem && step.when) problem = CheckCondition(session, *step.when);
   }
   if (problem) return reply(ProblemResponse(*problem));
+  if (request.lift_rate_limit && session.rate_limiter) WatchCalls(database.session, session.session_id);
   database.applier->Submit(std::move(request), [reply = std::move(reply)](ChangeOutcome outcome) {
     if (auto* refusal = std::get_if<Problem>(&outcome)) return reply(ProblemResponse(*refusal));
     reply(JsonResponse(200, StepsJson(std::get<std::vector<StepResult>>(outcome))));
@@ -123,6 +124,16 @@ HttpResponse Api::ReleaseLease(const OpenDatabase& database, const Query& query)
   }
   if (begin_restore) database.applier->Wake();
   return JsonResponse(202, RestoreJson(database.session->control.Status(MonotonicSeconds()).restore));
+}
+
+void Api::WatchCalls(const std::weak_ptr<Session>& weak, const std::string& session_id) {
+  scheduler_->SetTimer(session_id + "/calls", LimiterLift::kLookSeconds, [this, weak, session_id] {
+    const auto session = weak.lock();
+    // Also of a session that is being closed: the close waits for the call.
+    if (!session || !session->control.ChangeInFlight()) return;
+    session->limiter_lift.Look(*session, MonotonicSeconds());
+    WatchCalls(weak, session_id);
+  });
 }
 
 void Api::ExpireLease(const OpenDatabase& database) {

@@ -8,6 +8,15 @@
 namespace adocd {
 namespace {
 
+void AppendStrings(std::string* out, const std::vector<std::string>& strings) {
+  *out += '[';
+  for (const auto& each : strings) {
+    if (out->back() != '[') *out += ',';
+    AppendJsonString(out, each);
+  }
+  *out += ']';
+}
+
 // How long a request waits for a new sample before it returns the old one.
 constexpr double kSnapshotPatienceSeconds = 0.2;
 
@@ -22,15 +31,10 @@ std::string Api::DatabaseMembers(const Session& session) const {
     writer.String("db_identity", session.db_identity);
     writer.String("session", session.session_id);
     writer.Number("opened_monotonic_s", session.opened_monotonic_s);
-    std::string* names = writer.Key("column_families");
-    *names += '[';
-    for (const auto& name : session.column_families->Names()) {
-      if (names->back() != '[') *names += ',';
-      AppendJsonString(names, name);
-    }
-    *names += ']';
+    AppendStrings(writer.Key("column_families"), session.column_families->Names());
     if (!session.log_path.empty()) writer.String("log_path", session.log_path);
     writer.String("wal_dir", session.wal_dir);
+    AppendStrings(writer.Key("data_paths"), session.DataPaths());
     writer.Raw("added_options", JsonObject(session.added_options));
     writer.Raw("capabilities", CapabilitiesJson(session.rate_limiter != nullptr,
                                                 StatisticsLevelName(session.statistics.get()),

@@ -161,13 +161,20 @@ ChangeOutcome Applier::ExecuteChanges(Session& session, ChangeRequest& request) 
     std::optional<GateUse> use;
     EnterWhenOpen(session, &use);
     if (!*use && steps.empty()) return DatabaseClosed();
-    StepResult result = *use ? Execute(session, change, request.repeat) : Gone("The database was closed.");
+    StepResult result = *use ? ExecuteOne(session, change, request) : Gone("The database was closed.");
     session.control.StepExecuted(change, result);
     const bool failed = result.outcome == StepResult::Outcome::kError;
     steps.push_back(std::move(result));
     if (failed) break;
   }
   return steps;
+}
+
+StepResult Applier::ExecuteOne(Session& session, const Change& change, const ChangeRequest& request) {
+  const bool may_wait = change.scope == Scope::kColumnFamily || change.scope == Scope::kDatabase;
+  std::optional<LimiterLift::Call> call;
+  if (may_wait && request.lift_rate_limit && session.rate_limiter) call.emplace(&session);
+  return Execute(session, change, request.repeat);
 }
 
 void Applier::EnterWhenOpen(Session& session, std::optional<GateUse>* use) {

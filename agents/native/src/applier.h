@@ -23,6 +23,7 @@ struct ChangeRequest {
   std::vector<Change> changes;
   RestorePlan restore_plan;
   bool repeat = false;  // execute a step even if its values are already set
+  bool lift_rate_limit = false;  // while a call of it waits (limiter_lift.h)
 };
 
 using ChangeOutcome = std::variant<std::vector<StepResult>, Problem>;
@@ -53,6 +54,7 @@ class Applier : public std::enable_shared_from_this<Applier> {
   void Run();
   void RunJob(Session& session, Job job) noexcept;
   ChangeOutcome ExecuteChanges(Session& session, ChangeRequest& request);
+  static StepResult ExecuteOne(Session& session, const Change& change, const ChangeRequest& request);
   // Waits while the host tries to close. If the database is closed then, `use` is not inside the gate.
   void EnterWhenOpen(Session& session, std::optional<GateUse>* use);
   // Returns whether the thread should pause before it looks again.

@@ -53,6 +53,11 @@ OptionMap Control::OriginalsOf(Scope scope, const std::string& owner) const {
   return options;
 }
 
+bool Control::ChangeInFlight() const noexcept {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return changes_in_flight_ > 0;
+}
+
 std::variant<Lease, Problem> Control::Hold(const std::string& holder, std::optional<int64_t> epoch, double ttl_s,
                                            double now_s) {
   const std::lock_guard<std::mutex> lock(mutex_);

@@ -48,6 +48,7 @@ class Control {
   void ForgetColumnFamily(const std::string& column_family);
   std::vector<ChangedSetting> ChangedOutsideDatabase() const;
   OptionMap OriginalsOf(Scope scope, const std::string& owner) const;
+  bool ChangeInFlight() const noexcept;
 
   std::variant<Lease, Problem> Hold(const std::string& holder, std::optional<int64_t> epoch, double ttl_s,
                                     double now_s);

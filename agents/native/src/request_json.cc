@@ -187,11 +187,12 @@ std::variant<LeaseRequest, Problem> ParseLeaseRequest(const std::string& body) {
 
 std::variant<ChangeRequest, Problem> ParseChangeRequest(const std::string& body) {
   return ParseBody<ChangeRequest>(body, [](const Json& json) {
-    RequireObject(json, "body", {"holder", "epoch", "changes", "restore_plan"}, {"repeat"});
+    RequireObject(json, "body", {"holder", "epoch", "changes", "restore_plan"}, {"repeat", "lift_rate_limit"});
     ChangeRequest request;
     request.holder = String(json["holder"], "holder");
     request.epoch = Integer(json["epoch"], "epoch");
     if (json.contains("repeat")) request.repeat = Boolean(json["repeat"], "repeat");
+    if (json.contains("lift_rate_limit")) request.lift_rate_limit = Boolean(json["lift_rate_limit"], "lift_rate_limit");
     const Json& changes = json["changes"];
     if (!changes.is_array() || changes.empty() || changes.size() > kMaxChanges) {
       Fail("changes", "a list of 1 to 1000 changes is expected");

@@ -1,5 +1,6 @@
 #include "session.h"
 
+#include <algorithm>
 #include <climits>
 #include <cstdio>
 #include <cstdlib>
@@ -167,11 +168,28 @@ void Session::GiveUpOwnHandles() {
 
 void Session::List(rocksdb::ColumnFamilyHandle* handle) {
   const std::string name = handle->GetName();
-  for (const auto& [option, value] : LiveOptions(rocksdb::ColumnFamilyOptions(db_->GetOptions(handle)))) {
+  const rocksdb::ColumnFamilyOptions options(db_->GetOptions(handle));
+  for (const auto& [option, value] : LiveOptions(options)) {
     control.RecordOriginal({Scope::kColumnFamily, name, option}, value);
   }
+  AddDataPaths(options.cf_paths);
   events->ColumnFamilyCreated(name);
   column_families->Add(name, handle->GetID(), handle);
+}
+
+void Session::AddDataPaths(const std::vector<rocksdb::DbPath>& paths) {
+  const std::lock_guard<std::mutex> lock(data_paths_mutex_);
+  for (const auto& each : paths) {
+    std::string found = CanonicalPath(each.path);
+    if (std::find(data_paths_.begin(), data_paths_.end(), found) == data_paths_.end()) {
+      data_paths_.push_back(std::move(found));
+    }
+  }
+}
+
+std::vector<std::string> Session::DataPaths() const {
+  const std::lock_guard<std::mutex> lock(data_paths_mutex_);
+  return data_paths_;
 }
 
 void Session::ColumnFamilyDropped(uint32_t family_id) {

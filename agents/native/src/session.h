@@ -18,6 +18,7 @@
 #include "gate.h"
 #include "histograms.h"
 #include "latency_histogram.h"
+#include "limiter_lift.h"
 #include "sample.h"
 
 namespace adocd {
@@ -49,6 +50,8 @@ class Session {
 
   void AddColumnFamily(rocksdb::ColumnFamilyHandle* handle);
   void ColumnFamilyDropped(uint32_t id);
+  // Where RocksDB puts the SST files of the column families that were ever listed (cf_paths, or else db_paths).
+  std::vector<std::string> DataPaths() const;
 
   // Whether the database was open before the agent came: it has no listener, and handles of its own.
   bool attached() const { return static_cast<bool>(own_handle_); }
@@ -82,6 +85,7 @@ class Session {
   std::atomic<int> option_calls_in_flight{0};
   const LatencyHistogram* const write_latency;  // null where writes are not timed
   Control control;
+  LimiterLift limiter_lift;
 
   // Caches for collecting samples (one thread at a time).
   HistogramCache histograms;
@@ -92,10 +96,13 @@ class Session {
   void Describe(bool host_logger);
   void AddOwnHandle(uint32_t id);
   void List(rocksdb::ColumnFamilyHandle* handle);
+  void AddDataPaths(const std::vector<rocksdb::DbPath>& paths);
 
   const std::function<std::unique_ptr<rocksdb::ColumnFamilyHandle>(uint32_t)> own_handle_;
   std::mutex own_handles_mutex_;
   std::map<uint32_t, std::unique_ptr<rocksdb::ColumnFamilyHandle>> own_handles_;
+  mutable std::mutex data_paths_mutex_;
+  std::vector<std::string> data_paths_;
 
   rocksdb::DB* const db_;
   std::atomic<bool> closed_{false};

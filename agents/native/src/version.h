@@ -2,7 +2,7 @@
 
 namespace adocd {
 
-inline constexpr const char* kProtocolVersion = "1.7";
+inline constexpr const char* kProtocolVersion = "1.8";
 inline constexpr const char* kAgentVersion = ADOCD_AGENT_VERSION;  // from CMake
 
 }  // namespace adocd

@@ -523,6 +523,9 @@ void TestBodies() {
   EXPECT(!std::get<ChangeRequest>(ParseChangeRequest(head + limiter + R"(,"repeat":false})")).repeat);
   EXPECT(CodeOf(ParseChangeRequest(head + limiter + R"(,"repeat":1})")) == "bad_request");
   EXPECT(CodeOf(ParseChangeRequest(head + limiter + R"(,"repeat":null})")) == "bad_request");
+  EXPECT(!std::get<ChangeRequest>(ParseChangeRequest(head + limiter + "}")).lift_rate_limit);
+  EXPECT(std::get<ChangeRequest>(ParseChangeRequest(head + limiter + R"(,"lift_rate_limit":true})")).lift_rate_limit);
+  EXPECT(CodeOf(ParseChangeRequest(head + limiter + R"(,"lift_rate_limit":"true"})")) == "bad_request");
 }
 
 void TestOptionValues() {

@@ -15,6 +15,7 @@ class Capabilities:
     column_family_options: tuple[str, ...] = ()
     database_options: tuple[str, ...] = ()
     rate_limiter: bool = False
+    lifts_rate_limit: bool = False
     thread_pools: tuple[str, ...] = ()
     events: tuple[str, ...] = ()
     statistics: str = "none"
@@ -28,6 +29,7 @@ class Capabilities:
             "column_family_options": sorted(self.column_family_options),
             "database_options": sorted(self.database_options),
             "rate_limiter": self.rate_limiter,
+            "lifts_rate_limit": self.lifts_rate_limit,
             "thread_pools": list(self.thread_pools),
             "events": list(self.events),
             "statistics": self.statistics,

@@ -73,7 +73,9 @@ def lease_request(data: bytes) -> dict[str, Json]:
 
 def change_request(data: bytes) -> dict[str, Json]:
     """Parse and check the body of PATCH .../options."""
-    body = _object(parse_body(data), "body", ("holder", "epoch", "changes", "restore_plan"), ("repeat",))
+    known = ("holder", "epoch", "changes", "restore_plan")
+    body = _object(parse_body(data), "body", known, ("repeat", "lift_rate_limit"))
+    _boolean(body.get("lift_rate_limit", False), "lift_rate_limit")  # there is no rate limiter to lift
     changes, plan = body["changes"], body["restore_plan"]
     if not isinstance(changes, list) or not 1 <= len(changes) <= MAX_CHANGES:
         raise _fault("changes", f"a list of 1 to {MAX_CHANGES} changes is expected")

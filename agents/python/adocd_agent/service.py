@@ -14,7 +14,7 @@ from adocd_agent.session import DatabaseSession
 
 Json = Any
 Answer = tuple[int, Json]
-PROTOCOL = "1.7"
+PROTOCOL = "1.8"
 _EPOCH_DIGITS = 19
 #: Longest wait for an event.
 MOST_WAIT_MS = 10_000

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
-from adocd.daemon.change import planner
 from adocd.daemon.change.planner import ChangePlan
 from adocd.daemon.change.way_back import BYTES_PER_SYNC
 from adocd.model.change import (
@@ -17,8 +14,7 @@ from adocd.model.change import (
     ThreadPoolChange,
 )
 from adocd.model.knob import MIB
-from adocd.model.sample import Sample
-from adocd.model.values import RATE_LIMITER, Values, of_pool
+from adocd.model.values import RATE_LIMITER, of_pool
 from tests.builders import GIB
 from tests.daemon.change.planned import AWAY, BATCH, JOBS, OFF, ON, plan, waits
 from tests.daemon.change.rocksdb_model import (
@@ -85,59 +81,6 @@ def test_a_rate_limit_that_rises_comes_before_what_may_wait_in_a_stall() -> None
     raised, lowered = (plan(JOBS | BATCH | {RATE_LIMITER: str(rate * MIB)}) for rate in (128, 32))
     assert [change.scope for change in raised.changes] == ["rate_limiter", "column_family", "database"]
     assert [change.scope for change in lowered.changes] == ["column_family", "rate_limiter", "database"]
-
-
-def limited(rate: int, immutable_memtables: int = 1, **options: int) -> Sample:
-    """RocksDB's defaults under such a rate limit, instead of 64 MiB/s, with so many memtables full, of two."""
-    now = opened(options)
-    now.apply(RateLimiterChange(rate))
-    sample = now.sample()
-    families = tuple(replace(cf, immutable_memtables=immutable_memtables) for cf in sample.column_families)
-    return replace(sample, column_families=families)
-
-
-@pytest.mark.parametrize("wanted", [{}, {RATE_LIMITER: str(16 * MIB)}, {RATE_LIMITER: str(MIB)}])
-def test_where_writes_may_stop_a_low_rate_limit_is_given_back_before_calls_that_would_wait(wanted: Values) -> None:
-    goal = {**JOBS, **BATCH, **wanted}
-    found = planner.plan(goal, limited(8 * MIB), defaults(), set(), lifts_limiter=True)
-    assert [change.scope for change in found.changes] == ["rate_limiter", "column_family", "database"]
-    assert found.sent == {**JOBS, **BATCH, RATE_LIMITER: str(64 * MIB)}
-    assert any("after the other calls: a stop of writes is near" in held for held in found.held)
-    owners = planner.plan(goal, limited(64 * MIB), defaults(), set(), lifts_limiter=True)
-    assert [change.scope for change in owners.changes] == ["column_family", "database"]
-    again = planner.again(BATCH, limited(8 * MIB), defaults(), set(), lifts_limiter=True)
-    assert [change.scope for change in again.changes] == ["rate_limiter", "column_family"]
-    assert again.sent == BATCH | {RATE_LIMITER: str(64 * MIB)}
-
-
-def test_a_stop_is_near_by_the_limits_of_now_and_those_to_come() -> None:
-    calm = limited(8 * MIB, immutable_memtables=0)
-    for goal, sample in (
-        (BATCH, replace(calm, condition="stopped")),
-        (family({STOP: 1}), calm),
-        (family(max_write_buffer_number=2), limited(8 * MIB, 1, max_write_buffer_number=4)),
-    ):
-        assert RATE_LIMITER in planner.plan(goal, sample, defaults(), set(), lifts_limiter=True).sent
-    wide = limited(8 * MIB, 1, max_write_buffer_number=4)
-    assert RATE_LIMITER not in planner.plan(BATCH, wide, defaults(), set(), lifts_limiter=True).sent
-
-
-@pytest.mark.parametrize(
-    ("goal", "sample"),
-    [
-        (JOBS | BATCH, limited(8 * MIB, immutable_memtables=0)),
-        (JOBS | BATCH, limited(128 * MIB)),
-        (BATCH | {RATE_LIMITER: str(64 * MIB)}, limited(8 * MIB)),
-        ({RATE_LIMITER: str(4 * MIB), of_pool("low"): "3"}, limited(8 * MIB)),
-    ],
-    ids=["no stop is near", "it is higher than the owner's", "it goes back", "no call would wait"],
-)
-def test_elsewhere_the_rate_limit_is_set_once_at_most(goal: Values, sample: Sample) -> None:
-    for lifts in (True, False):
-        found = planner.plan(goal, sample, defaults(), set(), lifts_limiter=lifts)
-        scopes = [change.scope for change in found.changes]
-        assert scopes.count("rate_limiter") == (RATE_LIMITER in goal)
-        assert (scopes[0] == "rate_limiter") is (goal.get(RATE_LIMITER) == str(64 * MIB))
 
 
 def test_a_wider_merge_is_set_before_the_change_that_makes_it_due() -> None:

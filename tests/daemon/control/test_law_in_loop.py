@@ -30,6 +30,7 @@ from tests.daemon.harness import (
     until,
     with_agent,
 )
+from tests.support.fake_changes import FakeCapabilities
 from tests.support.fake_database import FakeDatabase
 
 MIMD: dict[str, ParameterValue] = {"mimd.max_bytes_per_s": 400 * MB, "mimd.refill_period_ms": 1}
@@ -90,6 +91,7 @@ def test_a_law_that_declines_says_so_and_what_it_has_set_goes_back(tmp_path: Pat
         loop = await scene.attach(Policy("mimd", {"max_bytes_per_s": 400 * MB, "refill_period_ms": 1}))
         await ticks(loop, 3)
         await until(lambda: database.options.rate_limiter_bytes_per_s != 150 * MB, "it begins")
+        await until(lambda: outcomes(loop) == ["applied"], "the agent has read it back")
         database.options.rate_limiter_bytes_per_s = 399 * MB
         for _ in range(6):
             sentence = (await ticks(loop, 1))[-1]
@@ -195,29 +197,49 @@ def test_the_limiter_is_one_knob_of_the_process() -> None:
     assert str(RATE_LIMITER) == "rate_limiter_bytes_per_s"
 
 
-def test_a_limit_that_a_law_holds_low_is_the_owners_while_a_call_may_wait_for_a_stop(tmp_path: Path) -> None:
+@pytest.mark.parametrize("lifts", [True, False])
+def test_a_limit_that_a_law_has_lowered_may_be_lifted_while_a_call_waits_and_a_pinned_one_may_not(
+    tmp_path: Path, lifts: bool
+) -> None:
     database = limited(tmp_path / "db")
-    steps: list[tuple[str, int | None]] = []
 
-    def note(_number: int, change: dict[str, object]) -> None:
-        steps.append((str(change["scope"]), database.options.rate_limiter_bytes_per_s))
+    async def body(scene: Scene) -> None:
+        def asked() -> list[bool | None]:
+            return [body.get("lift_rate_limit") for method, _, body in scene.agent.requests if method == "PATCH"]
+
+        scene.agent.capabilities = FakeCapabilities(lifts_rate_limit=lifts)
+        loop = await scene.attach(Policy("mimd", {"max_bytes_per_s": 400 * MB, "refill_period_ms": 1}), loop_settings())
+        await ticked_until(loop, lambda: database.options.rate_limiter_bytes_per_s == 20 * MB, "mimd holds it low")
+        of_law = len(asked())
+        await pin(scene, "rate_limiter_bytes_per_s", str(50 * MB))
+        await ticked_until(loop, lambda: database.options.rate_limiter_bytes_per_s == 50 * MB, "its pin is set")
+        await pin(scene, "write_buffer_size", str(128 * MIB))
+        await ticked_until(loop, lambda: options(database)["write_buffer_size"] == str(128 * MIB), "the pin is set")
+        assert 0 < of_law < len(asked())
+        assert set(asked()[:of_law]) == {True if lifts else None}
+        assert set(asked()[of_law:]) == {None}
+
+    with_agent(database, tmp_path, body)
+
+
+def test_a_lifted_limit_is_nobody_elses_though_the_answer_was_lost(tmp_path: Path) -> None:
+    """The agent still executes the change, and lifts the limit meanwhile."""
+    database = limited(tmp_path / "db")
 
     async def body(scene: Scene) -> None:
         loop = await scene.attach(Policy("mimd", {"max_bytes_per_s": 400 * MB, "refill_period_ms": 1}), loop_settings())
         await ticked_until(loop, lambda: database.options.rate_limiter_bytes_per_s == 20 * MB, "mimd holds it low")
-        database.before_step = note
-        reversals, began = dict(loop.remembered.vitals.reversals), rules(loop).count("mimd.begin")
-        await pin(scene, "write_buffer_size", str(128 * MIB))
+        with database.hold_changes():
+            await pin(scene, "write_buffer_size", str(128 * MIB))
+            await ticked_until(loop, lambda: database.session.snapshot(None)["change_in_flight"], "the pin is sent")
+            await session_of(loop).flight.abandon()
+            database.options.rate_limiter_bytes_per_s = 150 * MB
+            assert "the agent is still executing a change whose answer was lost" in await ticks(loop, 4)
+            database.options.rate_limiter_bytes_per_s = 20 * MB
         await ticked_until(loop, lambda: options(database)["write_buffer_size"] == str(128 * MIB), "the pin is set")
-        await ticked_until(loop, lambda: database.options.rate_limiter_bytes_per_s == 20 * MB, "it is low again")
-        assert steps == [("rate_limiter", 20 * MB), ("column_family", 150 * MB), ("rate_limiter", 150 * MB)]
         await ticks(loop, 3)
-        assert len(steps) == 3
-        assert set(outcomes(loop)) == {"applied"}
-        assert loop.remembered.vitals.reversals == reversals, "the law has not turned"
-        assert rules(loop).count("mimd.begin") == began, "to the law its limit is in force all the time"
-        await loop.stop()
-        assert database.options.rate_limiter_bytes_per_s == 150 * MB
+        assert session_of(loop).law.limited is None
+        assert database.options.rate_limiter_bytes_per_s == 20 * MB
 
     with_agent(database, tmp_path, body)
 

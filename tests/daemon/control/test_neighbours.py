@@ -24,7 +24,7 @@ from tests.builders import GIB
 def process(pid_here: int | None, *, host: str = platform.node()) -> HostProcess:
     """A process that has the pid 1 where it runs, as in a container."""
     agent = AgentKind("native", "1")
-    return HostProcess.of(Info("1.7", agent, "9.8.4", host, 1, "program", "user", Capabilities(), pid_here=pid_here))
+    return HostProcess.of(Info("1.8", agent, "9.8.4", host, 1, "program", "user", Capabilities(), pid_here=pid_here))
 
 
 def test_the_limit_is_that_of_the_process_and_not_of_one_with_its_number(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,8 +15,7 @@ from adocd.model.change import ColumnFamilyChange
 from adocd.model.decision import Setting
 from adocd.model.knob import MIB, Knob
 from adocd.model.sample import Sample
-from adocd.model.snapshot import OptionValues
-from adocd.model.values import RATE_LIMITER, OptionName, Values, flat, of_pool
+from adocd.model.values import OptionName, Values, flat, of_pool
 from tests.builders import GIB
 from tests.daemon.change.rocksdb_model import SLOWDOWN, STOP, SWITCH, TRIGGER, RocksDB, database, family, opened
 from tests.daemon.steered import next_step, want
@@ -329,16 +328,3 @@ def test_the_way_back_is_silent_on_what_the_host_has_changed(held: bool) -> None
     wheel.database.values |= family({STOP: 50})
     step = wheel.next(family(write_buffer_size=128 * MIB) | database(max_background_jobs=3))
     assert step.plan.restore[0].change.wanted() == {"write_buffer_size": str(64 * MIB)}
-
-
-@pytest.mark.parametrize(
-    ("wish", "in_force", "seen"),
-    [("20", 150, 20), ("20", 20, 20), ("20", 99, 99), ("150", 150, 150), (None, 150, 150)],
-    ids=["given back for a call", "in force", "somebody else's", "the owner's is wanted", "nothing is wanted"],
-)
-def test_a_law_sees_its_own_rate_limit_where_that_was_given_back(wish: str | None, in_force: int, seen: int) -> None:
-    steering = Steering(Ledger({RATE_LIMITER: "150"}), GUARDS, CompactionLimits())
-    if wish is not None:
-        steering.wanted[RATE_LIMITER] = wish
-    values = OptionValues(rate_limiter_bytes_per_s=in_force)
-    assert steering.for_law(values).rate_limiter_bytes_per_s == seen

@@ -350,21 +350,23 @@ def test_a_law_that_fails_harms_its_own_target_only(
     assert "adoc failed: it raised ZeroDivisionError; the policy falls back to fixed" in caplog.text
 
 
-def test_that_an_agent_has_woken_a_rate_limiter_is_logged_once(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_what_an_agent_does_to_a_rate_limiter_is_logged_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     database = overflowing(tmp_path / "db")
+
+    caplog.set_level("INFO")
 
     async def body(scene: Scene) -> None:
         loop = await scene.attach(FIXED)
         await ticks(loop, 1)
         database.session.events.emit("limiter_woken", waiting=2, elapsed_s=3.2)
+        database.session.events.emit("rate_limit_lifted", elapsed_s=0.6)
         await ticks(loop, 2)
         await loop.stop()
 
     with_agent(database, tmp_path, body)
-    (line,) = [record.getMessage() for record in caplog.records if "woke it" in record.getMessage()]
-    assert "granted nothing for 3 s while 2 requests waited" in line
+    woken, lifted = [said for record in caplog.records if "rate limit" in (said := record.getMessage())]
+    assert "granted nothing for 3 s while 2 requests waited, so the agent woke it" in woken
+    assert "a change has waited for 0.6 s, so the rate limit is its owner's" in lifted
 
 
 def test_a_reload_during_a_cycle_does_not_put_off_the_next_renewal(

@@ -47,7 +47,7 @@ def defaults(version: str = "7.8.3", families: tuple[str, ...] = ("default",)) -
         {"rocksdb.cur-size-all-mem-tables": 32 * MIB}, {"memtable_stops": 0, "l0_stops": 0, "pending_bytes_stops": 0}
     )
     return Facts(
-        info=Info("1.7", AgentKind(kind, "0.1.0"), version, "host", 1, "program", "user", capabilities),
+        info=Info("1.8", AgentKind(kind, "0.1.0"), version, "host", 1, "program", "user", capabilities),
         detail=DatabaseDetail(
             "0123456789abcdef", "/db", "identity", "s1", 0.0, families, capabilities, originals=options
         ),

@@ -161,6 +161,7 @@ final class ProcessAgent {
             }
         }
         while (databases.sessions().stream().anyMatch(each -> !each.isClosed() && each.isChanged())) {
+            databases.sessions().forEach(each -> attempt(each::look)); // a restore waits behind a change that waits
             AgentThread.pause(TICK_MS / 10);
         }
     }
@@ -189,7 +190,7 @@ final class ProcessAgent {
         lookedNs = nowNs;
         for (int looked = 0; looked < Math.min(LOOKS, sessions.size()); looked++) {
             turn = (turn + 1) % sessions.size();
-            attempt(sessions.get(turn).database::look);
+            attempt(sessions.get(turn)::look);
         }
     }
 

@@ -435,6 +435,15 @@ public final class RocksDatabase implements Database {
         return options == null ? HostOptions.NO_LIMITER : options.setLimiterRate(api, bytesPerS);
     }
 
+    @Override
+    public boolean turnLimiter(long from, long to) {
+        try {
+            return Long.valueOf(from).equals(limiterRate()) && setLimiterRate(to) == null;
+        } catch (RocksApi.RocksError impossible) {
+            return false;
+        }
+    }
+
     /**
      * Thread pools and the limiter outlive the database, and the next open would take our values for originals. What is
      * no longer as we set it is somebody else's by now: the host's, or another database's lease.

@@ -60,7 +60,8 @@ final class RequestBodies {
     /** Parses and checks the body of PATCH .../options. */
     static ChangeRequest change(byte[] data) {
         Map<String, Object> body = object(
-            parse(data), "body", List.of("holder", "epoch", "changes", "restore_plan"), Set.of("repeat"));
+            parse(data), "body", List.of("holder", "epoch", "changes", "restore_plan"),
+            Set.of("repeat", "lift_rate_limit"));
         List<?> changes = list(body.get("changes"), "changes", 1, MAX_CHANGES);
         List<?> plan = list(body.get("restore_plan"), "restore_plan", 0, MAX_PLAN_STEPS);
         String holder = string(body.get("holder"), "holder");
@@ -73,11 +74,15 @@ final class RequestBodies {
         for (Object step : plan) {
             steps.add(step(step, "restore_plan[" + steps.size() + "]"));
         }
-        Object repeat = body.getOrDefault("repeat", false);
-        if (!(repeat instanceof Boolean again)) {
-            throw fault("repeat", "true or false is expected");
+        return new ChangeRequest(
+            holder, epoch, wanted, steps, isTrue(body, "repeat"), isTrue(body, "lift_rate_limit"));
+    }
+
+    private static boolean isTrue(Map<String, Object> body, String name) {
+        if (!(body.getOrDefault(name, false) instanceof Boolean value)) {
+            throw fault(name, "true or false is expected");
         }
-        return new ChangeRequest(holder, epoch, wanted, steps, again);
+        return value;
     }
 
     private static Change change(Object value, String where) {

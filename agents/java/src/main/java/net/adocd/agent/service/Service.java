@@ -13,7 +13,7 @@ import net.adocd.agent.session.Session;
 /** The admin protocol: answers requests about the sessions of one process (agents/admin-api.yaml). */
 public final class Service {
     /** The version of the protocol. */
-    public static final String PROTOCOL = "1.7";
+    public static final String PROTOCOL = "1.8";
 
     private static final int NUMBER_DIGITS = 18;
 

@@ -23,6 +23,7 @@ public record Capabilities(
         written.put("column_family_options", new TreeSet<>(columnFamilyOptions));
         written.put("database_options", new TreeSet<>(databaseOptions));
         written.put("rate_limiter", rateLimiter);
+        written.put("lifts_rate_limit", rateLimiter);
         written.put("thread_pools", threadPools);
         written.put("events", List.of("database"));
         written.put("statistics", statistics);

@@ -35,7 +35,7 @@ public interface Database {
     /** Returns a snapshot's members about the database, from stall to column_families; on the sampling thread. */
     Map<String, Object> measure() throws DatabaseClosedException;
 
-    /** Polls what must be watched between snapshots; on the sampling thread, ten times a second. */
+    /** Looks at the stall condition; on the sampling thread, ten times a second. */
     void look() throws DatabaseClosedException;
 
     /** Returns an integer property of the column family of this name and id, null where it cannot be read. */
@@ -46,6 +46,9 @@ public interface Database {
 
     /** Makes one call into RocksDB; returns RocksDB's words if it fails, else null. */
     String call(Change change) throws DatabaseClosedException;
+
+    /** Sets the rate limit if it is {@code from} now; tells whether it did. Both are bytes a second. */
+    boolean turnLimiter(long from, long to);
 
     /**
      * Releases the database. Of {@code changed}, what outlives the database and is still as it was last set is set back

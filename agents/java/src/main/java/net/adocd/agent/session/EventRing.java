@@ -23,13 +23,18 @@ public final class EventRing {
     }
 
     /** Appends an event. */
-    public synchronized void emit(String kind, String detail) {
+    public void emit(String kind, String detail) {
+        emit(kind, "detail", detail);
+    }
+
+    /** Appends an event with one member of its own. */
+    synchronized void emit(String kind, String member, Object value) {
         last++;
         if (events.size() == RING_EVENTS) {
             events.removeFirst();
         }
         events.addLast(Map.of(
-            "sequence", last, "monotonic_s", clock.getAsDouble(), "kind", kind, "detail", detail));
+            "sequence", last, "monotonic_s", clock.getAsDouble(), "kind", kind, member, value));
     }
 
     /** Returns the events after a cursor, the newest one's number, and how many were dropped; null: no events. */

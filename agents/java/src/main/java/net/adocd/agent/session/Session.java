@@ -26,6 +26,7 @@ public final class Session implements LeaseKeeper.Subject {
     private final DoubleSupplier clock;
     private final EventRing events;
     private final LeaseKeeper keeper;
+    private final RateLimitLift limiterLift;
     private final ReentrantLock executing = new ReentrantLock();
     private final Object lock = new Object();
     private final AtomicInteger changesInFlight = new AtomicInteger();
@@ -52,6 +53,7 @@ public final class Session implements LeaseKeeper.Subject {
         this.originals = database.readOriginals();
         this.events = new EventRing(clock);
         this.snapshots = new SnapshotCache(this::take, clock, wake);
+        this.limiterLift = new RateLimitLift(database, clock);
         this.keeper = new LeaseKeeper(this, clock, executing, events::emit);
     }
 
@@ -72,6 +74,7 @@ public final class Session implements LeaseKeeper.Subject {
         }
         snapshots.close();
         keeper.close();
+        limiterLift.close();
         database.end(changed, originals);
     }
 
@@ -105,6 +108,15 @@ public final class Session implements LeaseKeeper.Subject {
         synchronized (lock) {
             return originals.asJson();
         }
+    }
+
+    /** Polls what must be watched between snapshots; on the sampling thread, ten times a second. */
+    public void look() throws DatabaseClosedException {
+        Double waitedS = limiterLift.look();
+        if (waitedS != null) {
+            events.emit("rate_limit_lifted", "elapsed_s", waitedS);
+        }
+        database.look();
     }
 
     /** Writes the cached sample with what is known without the database; {@code after} null: without events. */
@@ -219,7 +231,7 @@ public final class Session implements LeaseKeeper.Subject {
                     steps.add(failed("The lease ended; what was changed is being restored."));
                     break;
                 }
-                Executed step = execute(change, request.repeat());
+                Executed step = execute(change, request.repeat(), request.liftRateLimit());
                 steps.add(step.asJson());
                 if (!step.outcome.equals("unchanged")) {
                     String error = step.error == null ? "" : " (error: " + step.error + ")";
@@ -268,7 +280,7 @@ public final class Session implements LeaseKeeper.Subject {
     }
 
     /** Makes one call, unless every value is already in force or it must not be made, and reads back the result. */
-    private Executed execute(Change change, boolean repeat) throws DatabaseClosedException {
+    private Executed execute(Change change, boolean repeat, boolean lift) throws DatabaseClosedException {
         if (isClosed()) {
             throw new DatabaseClosedException();
         }
@@ -284,12 +296,27 @@ public final class Session implements LeaseKeeper.Subject {
                 leased.addAll(targets.keySet());
                 unsure.addAll(targets.keySet());
             }
-            error = database.call(change);
+            error = call(change, before, lift);
             after = current(true);
             forgetDoubts(error == null ? targets : Map.of(), after);
         }
         String outcome = there ? "unchanged" : error == null ? "applied" : "error";
         return new Executed(outcome, clock.getAsDouble() - startedS, error, after.readBack(change), hindrance);
+    }
+
+    private String call(Change change, OptionState before, boolean lift) throws DatabaseClosedException {
+        if (change instanceof Change.Limiter limiter) {
+            limiterLift.sets(limiter.bytesPerS(), before.limiterBytesPerS);
+        }
+        if (!lift || !(change instanceof Change.Family || change instanceof Change.Database)) {
+            return database.call(change);
+        }
+        limiterLift.callBegins();
+        try {
+            return database.call(change);
+        } finally {
+            limiterLift.callEnds();
+        }
     }
 
     private Hindrance findHindrance(Change change, OptionState current) {
@@ -303,14 +330,14 @@ public final class Session implements LeaseKeeper.Subject {
 
     /** Executes a step of a restore; where options do not go together, the rest of it, and that is an error. */
     private Executed executeWhatFits(Change change) throws DatabaseClosedException {
-        Executed done = execute(change, false);
+        Executed done = execute(change, false, false);
         Change rest = change;
         while (done.hindrance != null && !done.hasToWait() && rest instanceof Change.Family family) {
             rest = family.without(done.hindrance.atOdds());
             if (rest.wanted().isEmpty()) {
                 return done;
             }
-            Executed next = execute(rest, false);
+            Executed next = execute(rest, false, false);
             if (next.hasToWait()) { // then the whole step is tried again
                 return next;
             }
@@ -385,6 +412,9 @@ public final class Session implements LeaseKeeper.Subject {
                 }
             }
         }
+        if (change instanceof Change.Limiter) {
+            limiterLift.forget();
+        }
         return step.error;
     }
 
@@ -401,6 +431,7 @@ public final class Session implements LeaseKeeper.Subject {
             }
             leased.clear();
         }
+        limiterLift.forget();
         for (Change pool : pools) { // set once more to the size it has, it is that of the process: see ThreadPools
             database.call(pool);
         }

@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.concurrent.CountDownLatch;
 
 /** A database with some live options and the column families "default" and "more". */
 final class FakeDatabase implements Database {
@@ -25,11 +26,14 @@ final class FakeDatabase implements Database {
     volatile String obstacle;
     /** Every property of every column family. */
     volatile long property;
+    /** Holds up each call of a column family until it is 0, as a stop of writes does. */
+    volatile CountDownLatch stop = new CountDownLatch(0);
     private int lastId;
 
     FakeDatabase(String value) {
         create("default", value);
         create("more", value);
+        file.limiterBytesPerS = 100L;
     }
 
     /** Creates a column family, in the place of one of that name if there is one. */
@@ -66,7 +70,7 @@ final class FakeDatabase implements Database {
 
     @Override
     public Capabilities capabilities() {
-        return new Capabilities(KINDS.keySet(), Set.of(), false, List.of(), "none");
+        return new Capabilities(KINDS.keySet(), Set.of(), true, List.of(), "none");
     }
 
     @Override
@@ -79,6 +83,7 @@ final class FakeDatabase implements Database {
         OptionState read = new OptionState();
         file.columnFamilies.forEach((name, values) -> read.columnFamilies.put(name, new TreeMap<>(values)));
         read.familyIds.putAll(file.familyIds);
+        read.limiterBytesPerS = file.limiterBytesPerS;
         return read;
     }
 
@@ -89,7 +94,7 @@ final class FakeDatabase implements Database {
 
     @Override
     public Map<String, Object> measure() {
-        return Map.of();
+        return Map.of("column_families", Map.of());
     }
 
     @Override
@@ -106,13 +111,34 @@ final class FakeDatabase implements Database {
     }
 
     @Override
-    public synchronized String call(Change change) {
-        Change.Family family = (Change.Family) change;
+    public String call(Change change) {
+        if (change instanceof Change.Limiter limiter) {
+            turnLimiter(file.limiterBytesPerS, limiter.bytesPerS());
+            return null;
+        }
+        try {
+            stop.await();
+        } catch (InterruptedException impossible) {
+            throw new AssertionError(impossible);
+        }
+        return set((Change.Family) change);
+    }
+
+    private synchronized String set(Change.Family family) {
         calls.add(family.columnFamily() + "=" + String.join(",", family.options().values()));
         if (writesOptions) {
             file.columnFamilies.get(family.columnFamily()).putAll(family.options());
         }
         return null;
+    }
+
+    @Override
+    public synchronized boolean turnLimiter(long from, long to) {
+        if (file.limiterBytesPerS != from) {
+            return false;
+        }
+        file.limiterBytesPerS = to;
+        return true;
     }
 
     @Override

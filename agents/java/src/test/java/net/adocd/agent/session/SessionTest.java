@@ -8,6 +8,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -18,7 +22,15 @@ class SessionTest {
 
     @BeforeEach
     void begin() throws DatabaseClosedException {
-        session = new Session(database, "id", "name", () -> System.nanoTime() / 1e9, () -> { });
+        session = new Session(database, "id", "name", () -> System.nanoTime() / 1e9, this::sample);
+    }
+
+    private void sample() {
+        try {
+            session.snapshots.refresh();
+        } catch (DatabaseClosedException impossible) {
+            throw new AssertionError(impossible);
+        }
     }
 
     @AfterEach
@@ -34,7 +46,7 @@ class SessionTest {
         session.hold("a", 60, null);
         List<PlanStep> plan = List.of(
             new PlanStep(set("default", original), null), new PlanStep(set("more", original), null));
-        ChangeRequest request = new ChangeRequest("a", 1, List.of(set(family, value)), plan, false);
+        ChangeRequest request = new ChangeRequest("a", 1, List.of(set(family, value)), plan, false, true);
         return (List<?>) session.change(request).get("steps");
     }
 
@@ -95,7 +107,7 @@ class SessionTest {
     private Map<?, ?> change(Change change, Change undo) throws DatabaseClosedException {
         long epoch = (Long) session.hold("a", 60, null).get("epoch");
         List<PlanStep> plan = List.of(new PlanStep(undo, null));
-        ChangeRequest request = new ChangeRequest("a", epoch, List.of(change), plan, false);
+        ChangeRequest request = new ChangeRequest("a", epoch, List.of(change), plan, false, true);
         return (Map<?, ?>) ((List<?>) session.change(request).get("steps")).get(0);
     }
 
@@ -130,10 +142,94 @@ class SessionTest {
         session.hold("a", 60, null);
         PlanStep.Condition when = new PlanStep.Condition("more", "p", 5);
         session.change(new ChangeRequest("a", 1, List.of(set("default", "8")),
-            List.of(new PlanStep(set("default", "64"), when)), false));
+            List.of(new PlanStep(set("default", "64"), when)), false, false));
         database.property = 7;
         database.create("more", "32");
         restore();
         assertEquals(List.of("default=8", "default=64"), database.calls, "the planned one is gone, as if it had none");
+    }
+
+    private List<PlanStep> lower() throws DatabaseClosedException {
+        session.hold("a", 60, null);
+        List<PlanStep> plan = List.of(
+            new PlanStep(new Change.Limiter(100), null), new PlanStep(set("default", "64"), null));
+        session.change(new ChangeRequest("a", 1, List.of(new Change.Limiter(7)), plan, false, true));
+        return plan;
+    }
+
+    private long look() throws DatabaseClosedException {
+        session.look();
+        return database.readOptions(true).limiterBytesPerS;
+    }
+
+    /** Makes a change that waits until {@code meanwhile} is through. */
+    private void stopped(boolean lift, ThrowingRunnable meanwhile) throws Exception {
+        ChangeRequest request = new ChangeRequest("a", 1, List.of(set("default", "8")), lower(), false, lift);
+        ExecutorService executor = Executors.newSingleThreadExecutor();
+        try {
+            database.stop = new CountDownLatch(1);
+            Future<?> changed = executor.submit(() -> session.change(request));
+            try {
+                meanwhile.run();
+                assertFalse(changed.isDone());
+            } finally {
+                database.stop.countDown();
+            }
+            changed.get();
+        } finally {
+            executor.shutdown();
+        }
+    }
+
+    @FunctionalInterface
+    private interface ThrowingRunnable {
+        void run() throws Exception;
+    }
+
+    private void untilLiftedTo(long owners) throws DatabaseClosedException, InterruptedException {
+        for (int waited = 0; waited < 500 && look() == 7; waited++) {
+            Thread.sleep(10);
+        }
+        assertEquals(owners, look());
+    }
+
+    private List<?> lifts() {
+        List<?> events = (List<?>) session.snapshot(0L).get("events");
+        return events.stream().filter(each -> "rate_limit_lifted".equals(((Map<?, ?>) each).get("kind"))).toList();
+    }
+
+    @Test
+    void aLimitThatALeaseHasLoweredIsTheOwnersWhileACallWaits() throws Exception {
+        stopped(true, () -> untilLiftedTo(100));
+        assertEquals(7, look());
+        assertEquals(1, lifts().size());
+        assertTrue((Double) ((Map<?, ?>) lifts().get(0)).get("elapsed_s") >= 0.5);
+    }
+
+    @Test
+    void whatItsOwnerSetsMeanwhileIsNotOverwritten() throws Exception {
+        stopped(true, () -> {
+            untilLiftedTo(100);
+            database.turnLimiter(100, 50);
+        });
+        assertEquals(50, look());
+    }
+
+    @Test
+    void whatItsOwnerHasSetSinceTheOpenIsTheOwners() throws Exception {
+        database.turnLimiter(100, 50);
+        stopped(true, () -> untilLiftedTo(50));
+        assertEquals(7, look());
+    }
+
+    @Test
+    void itStaysWhereThatIsNotAskedFor() throws Exception {
+        stopped(false, () -> {
+            for (int waited = 0; waited < 10; waited++) {
+                Thread.sleep(100);
+                assertEquals(7, look());
+            }
+        });
+        assertEquals(List.of(), lifts());
     }
 }
