@@ -84,7 +84,9 @@ def check_rates(found: SimulatedDatabase) -> None:
     cap, read = found.setup.device.bytes_per_s, sum(job.bytes_per_s * job.reads for job in found.compactions)
     assert cap is None or jobs + found.flow.wal + read <= cap * (1 + 1e-9), "what is read is not written"
     assert found.limiter is None or jobs <= found.limiter.bytes_per_s * (1 + 1e-9)
-    assert all(0 <= job.bytes_per_s <= job.most_bytes_per_s for job in (*found.flushes, *found.compactions))
+    assert all(
+        0 <= job.bytes_per_s <= job.most_bytes_per_s * (1 + 1e-9) for job in (*found.flushes, *found.compactions)
+    )
     SEEN[found.controller.condition] += 1
     SEEN["limited"] += found.limiter is not None and jobs > 0
     SEEN["capped"] += cap is not None and jobs > 0
