@@ -50,7 +50,7 @@ class Surroundings:
 
     Attributes:
         monotonic_s: when the interval ended, by the caller's clock; each activity has its own measured interval.
-        data: the storage of the database's path.
+        data: the storage of its SST files; where these have several paths (db_paths, cf_paths), of the first.
         wal: the storage of its WAL directory; None if it is the same.
         devices: the activity of the devices concerned, the data's first, each once: the devices that hold the file
             systems and the disks at the bottom (see `concerned`), if they could be measured.
@@ -60,7 +60,8 @@ class Surroundings:
         group: the limits of the process's cgroups; None if unknown.
         cpus: number of online CPUs that the process may use, not counting its cgroup's quota; None if unknown.
         missing: what could not be measured, one sentence each.
-        free_bytes: the free space of the data's file system; None if unknown.
+        free_bytes: the free space of the data's file system, of several that with the least; None if unknown.
+        more_data: the storages of its other paths, where these are on other devices.
 
     """
 
@@ -75,16 +76,22 @@ class Surroundings:
     cpus: int | None
     missing: tuple[str, ...]
     free_bytes: int | None = None
+    more_data: tuple[Storage, ...] = ()
 
     @property
     def storages(self) -> tuple[Storage, ...]:
-        """The data's storage, and the WAL's if it differs."""
-        return (self.data,) if self.wal is None else (self.data, self.wal)
+        """The data's storages, and the WAL's if it differs."""
+        return (self.data, *self.more_data) if self.wal is None else (self.data, *self.more_data, self.wal)
+
+    @property
+    def data_disks(self) -> frozenset[str]:
+        """The names of the devices at the bottom that hold the data."""
+        return frozenset(name for storage in (self.data, *self.more_data) for name in storage.disks)
 
     @property
     def data_devices(self) -> tuple[DiskActivity, ...]:
         """The activity of the devices that hold the data."""
-        return self._among(concerned(self.data))
+        return self._among(tuple(name for storage in (self.data, *self.more_data) for name in concerned(storage)))
 
     @property
     def wal_devices(self) -> tuple[DiskActivity, ...]:
@@ -189,7 +196,7 @@ def _role(around: Surroundings, disk: DiskActivity) -> str:
         return ""
     if disk.device not in around.wal.disks:
         return " (data)"
-    return " (data and WAL)" if disk.device in around.data.disks else " (WAL)"
+    return " (data and WAL)" if disk.device in around.data_disks else " (WAL)"
 
 
 def _limits_in_words(around: Surroundings) -> list[str]:

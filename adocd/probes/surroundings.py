@@ -8,6 +8,7 @@ ten seconds it includes the limits and takes 3.8 ms, and every minute also the s
 """
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -45,11 +46,11 @@ class _Reading:
 class SurroundingsProbe:
     """Watches the surroundings of one database.
 
-    `pid` is its process in this process's PID namespace, None if unknown. `path` and `wal_dir` are absolute, as that
-    process sees them; `wal_dir` is None if the WAL is with the data. `root` is the root of a file system with `proc`
-    and `sys`. `cpus` is the number of CPUs that the process may use; None asks the kernel. `shared` has the readings of
-    this and other databases under the same root; None shares none. With `paths_are_its_own` false the paths are as this
-    process sees them, as those of an observed directory.
+    `pid` is its process in this process's PID namespace, None if unknown. All paths are absolute, as that process sees
+    them. `wal_dir` is None if the WAL is in `path`; `data_paths` are where its SST files are, none if they are in
+    `path`. `root` is the root of a file system with `proc` and `sys`. `cpus` is the number of CPUs that the process may
+    use; None asks the kernel. `shared` has the readings of this and other databases under the same root; None shares
+    none. With `paths_are_its_own` false the paths are as this process sees them, as those of an observed directory.
     """
 
     def __init__(
@@ -62,12 +63,14 @@ class SurroundingsProbe:
         shared: Shared | None = None,
         *,
         paths_are_its_own: bool = True,
+        data_paths: Sequence[Path] = (),
     ) -> None:
         self._pid = pid
         self._root = root
         self._shared = Shared() if shared is None else shared
         self._process = _OneProcess(pid, root, self._shared)
-        self._disks = _Disks(pid if paths_are_its_own else None, path, wal_dir, root, self._shared)
+        whose = pid if paths_are_its_own else None
+        self._disks = _Disks(whose, data_paths or (path,), wal_dir or path, root, self._shared)
         self._limits = _Limits(pid, root, cpus, self._shared)
         self._before: _Reading | None = None
         #: The devices whose quota is used up, and since when.
@@ -123,6 +126,7 @@ class SurroundingsProbe:
             cpus=self._limits.cpus,
             missing=tuple(dict.fromkeys(gaps)),
             free_bytes=self._disks.free_bytes(),
+            more_data=self._disks.more_data,
         )
         return replace(around, limits=(*limits, *self._quotas(around)))
 
@@ -170,19 +174,20 @@ class _OneProcess:
 class _Disks:
     """Finds the devices that hold the data and the WAL, and watches each for its limit."""
 
-    def __init__(self, pid: int | None, path: Path, wal_dir: Path | None, root: Path, shared: Shared) -> None:
+    def __init__(self, pid: int | None, paths: Sequence[Path], wal_dir: Path, root: Path, shared: Shared) -> None:
         self._pid = pid
-        self._path = path
-        self._wal_dir = None if wal_dir == path else wal_dir
+        self._paths = tuple(dict.fromkeys(paths))
+        self._wal_dir = wal_dir
         self._root = root
         self._shared = shared
         self._resolved_s: float | None = None
         self._names: tuple[str, ...] = ()
-        #: Where the free space of the data's file system can be read.
-        self._space_at: Path | None = None
+        #: Where the free space of the data's file systems can be read.
+        self._space_at: tuple[Path, ...] = ()
         self._before: DiskReading | None = None
         self._detectors: dict[str, LimitDetector] = {}
-        self.data = Storage(str(path), "", "", (), ())
+        self.data = Storage(str(self._paths[0]), "", "", (), ())
+        self.more_data: tuple[Storage, ...] = ()
         self.wal: Storage | None = None
         self.missing: tuple[str, ...] = ()
 
@@ -222,20 +227,26 @@ class _Disks:
         return tuple(devices), tuple(limits), gaps
 
     def free_bytes(self) -> int | None:
-        """Return the free space of the data's file system in bytes; None if it cannot be read."""
-        return None if self._space_at is None else free_bytes(self._space_at)
+        """Return the free space of the data's file system that has the least, in bytes; None if none can be read."""
+        return min((free for where in self._space_at if (free := free_bytes(where)) is not None), default=None)
 
     def _resolve(self, monotonic_s: float) -> None:
         pid, gap = _whose_mounts(self._pid, self._root)
-        self.data = storage_of(self._path, self._root, pid)
-        wal = None if self._wal_dir is None else storage_of(self._wal_dir, self._root, pid)
-        self.wal = None if wal is None or _same(self.data, wal) else wal
-        storages = [storage for storage in (self.data, self.wal) if storage is not None]
-        no_space: tuple[str, ...] = ()
-        try:
-            self._space_at = reachable(self._path, self._root, pid)
-        except PermissionError as error:
-            self._space_at, no_space = None, (f"{error}, so laws keep no space free: {_AS_WHOM}",)
+        found = {path: storage_of(path, self._root, pid) for path in dict.fromkeys((*self._paths, self._wal_dir))}
+        self.data, *more = (found[path] for path in self._paths)
+        self.more_data = tuple(each for each in more if not _same(self.data, each))
+        wal = found[self._wal_dir]
+        self.wal = None if _same(self.data, wal) else wal
+        storages = [self.data, *self.more_data, *([] if self.wal is None else [self.wal])]
+        space_at: list[Path | None] = []
+        no_space: list[str] = []
+        for path in self._paths:
+            try:
+                space_at.append(reachable(path, self._root, pid))
+            except PermissionError as error:
+                no_space.append(f"{error}, so laws keep no space free: {_AS_WHOM}")
+        # The one that cannot be read may be the fullest.
+        self._space_at = () if no_space else tuple(where for where in space_at if where is not None)
         self.missing = (*gap, *(why for storage in storages for why in storage.missing), *no_space)
         self._names = tuple(dict.fromkeys(name for storage in storages for name in concerned(storage)))
         walk = [device for storage in storages for top in storage.devices for device in top.walk()]

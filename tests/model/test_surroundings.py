@@ -130,6 +130,20 @@ def test_the_wals_disk_is_told_from_the_datas() -> None:
     assert [device.device for device in hangs.wal_devices] == ["sda", "sdb"]
 
 
+def test_data_on_several_disks_is_data_on_each() -> None:
+    disks = (disk("sda", 10, 2), disk("sdb", 20, 4))
+    around = replace(NOTHING, data=storage(SDA), more_data=(storage(SDB),), devices=disks)
+    assert around.data_devices == around.disks == disks
+    assert around.data_disks == {"sda", "sdb"}
+    assert around.point().write_bytes_per_s == 30e6
+    apart = replace(around, wal=storage(SDB))
+    assert [clause.partition(" writes")[0] for clause in apart.in_words().split("; ")] == [
+        "sda (data)",
+        "sdb (data and WAL)",
+    ]
+    assert [device.device for device in apart.wal_devices] == ["sdb"]
+
+
 def test_the_wal_with_the_data_is_on_the_same_devices() -> None:
     assert BUSY.wal_devices == BUSY.data_devices == BUSY.devices
 

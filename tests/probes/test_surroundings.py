@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from adocd.model.process import GroupLimits, IoLimit, Stalled
 from adocd.model.surroundings import Surroundings
+from adocd.probes import surroundings
 from adocd.probes.surroundings import STORAGE_S, SurroundingsProbe
 from tests.probes.kernel_tree import APART_S, go_on, later, lay_out, tree
 from tests.probes.test_mutated_trees import PATHS, PIDS, mutated
@@ -37,13 +38,19 @@ def with_mounts(root: Path, pid: int) -> None:
 
 
 def twice(
-    kernel: str, root: Path, pid: int | None, path: Path = DB, wal: Path | None = None, cpus: int | None = 4
+    kernel: str,
+    root: Path,
+    pid: int | None,
+    path: Path = DB,
+    wal: Path | None = None,
+    cpus: int | None = 4,
+    data_paths: tuple[Path, ...] = (),
 ) -> Surroundings:
     """Read a committed tree at its first and at its later reading."""
     tree(kernel, root)
     if pid == 700:  # the tree has all but its mounts
         with_mounts(root, pid)
-    probe = SurroundingsProbe(pid, path, wal, root, cpus)
+    probe = SurroundingsProbe(pid, path, wal, root, cpus, data_paths=data_paths)
     assert probe.read(10.0) is None
     later(kernel, root)
     found = probe.read(10.0 + APART_S)
@@ -84,6 +91,18 @@ def test_a_wal_on_another_disk(tmp_path: Path) -> None:
     assert [device.device for device in found.wal_devices] == ["sdb1", "sdb"]
     assert found.missing == ()
     assert "sdb (WAL) writes 0.4 MB/s in 100 operations/s, busy 85 %, queue 1.1" in found.in_words()
+
+
+def test_data_on_two_disks_has_the_space_of_the_fuller_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    free = {DB: 7, Path("/data/wal"): 3, DB / "cold": 9}
+    monkeypatch.setattr(surroundings, "reachable", lambda path, _root, _pid: path)
+    monkeypatch.setattr(surroundings, "free_bytes", free.get)
+    found = twice("bare-disk", tmp_path, 700, path=Path("/data"), data_paths=tuple(free))
+    assert [each.path for each in (found.data, *found.more_data)] == ["/data/db", "/srv/my wal/db"]
+    assert [device.device for device in found.data_devices] == ["sda1", "sda", "sdb1", "sdb"]
+    assert found.free_bytes == 3
+    assert found.wal is None, "it is in /data, on the first of these disks"
+    assert found.missing == ()
 
 
 @pytest.mark.parametrize("wal", [DB, DB / "wal", Path("/else/where")])

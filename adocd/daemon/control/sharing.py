@@ -125,7 +125,7 @@ def needs_of(sample: Sample, memtables_bytes: int, priority: Priority) -> DiskNe
     waits = sample.condition != "normal" or waited_s > _WAITS * max(1.0, sample.interval_s)
     wants = waits or any(cf.memtables_wait for cf in sample.column_families)
     return DiskNeeds(
-        disks=frozenset() if around is None else frozenset(around.data.disks),
+        disks=frozenset() if around is None else around.data_disks,
         bytes_per_s=sum(rate or 0.0 for rate in rates),
         flushed_bytes_per_s=sample.flush_written_bytes_per_s or 0.0,
         waited_s=sample.monotonic_s if waits else None,

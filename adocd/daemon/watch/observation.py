@@ -102,6 +102,7 @@ class Observation:
                 wal_dir,
                 shared=self._shared,
                 paths_are_its_own=self._has_agent,  # of a directory they are the daemon's
+                data_paths=tuple(map(Path, database.data_paths)),
             )
             self.surroundings = None
         self._follow(Path(database.log_path) if database.log_path else None)

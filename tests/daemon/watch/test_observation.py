@@ -100,6 +100,21 @@ def test_a_container_with_the_name_of_this_host_is_not_taken_for_its_pid_1(tmp_p
     asyncio.run(body())
 
 
+def test_the_disks_are_those_of_the_paths_that_the_agent_tells(tmp_path: Path) -> None:
+    wal_dir = str(tmp_path.resolve())
+
+    async def body() -> None:
+        seen = observation(tmp_path)
+        seen.opened(info(os.getpid()), replace(database(tmp_path), data_paths=("/proc",)))
+        await measured(seen)
+        assert seen.surroundings is not None
+        assert (seen.surroundings.data.path, seen.surroundings.data.filesystem) == ("/proc", "proc")
+        assert seen.surroundings.wal is not None
+        assert seen.surroundings.wal.path == wal_dir
+
+    asyncio.run(body())
+
+
 def test_looks_that_hang_hinder_nobody(tmp_path: Path, hang: threading.Event) -> None:
     async def body() -> None:
         seen = [observation(tmp_path) for _ in range(40)]
