@@ -183,7 +183,7 @@ class _Disks:
         self._resolved_s: float | None = None
         self._names: tuple[str, ...] = ()
         #: Where the free space of the data's file systems can be read.
-        self._space_at: tuple[Path, ...] = ()
+        self._space_at: tuple[Path | None, ...] = ()
         self._before: DiskReading | None = None
         self._detectors: dict[str, LimitDetector] = {}
         self.data = Storage(str(self._paths[0]), "", "", (), ())
@@ -227,8 +227,13 @@ class _Disks:
         return tuple(devices), tuple(limits), gaps
 
     def free_bytes(self) -> int | None:
-        """Return the free space of the data's file system that has the least, in bytes; None if none can be read."""
-        return min((free for where in self._space_at if (free := free_bytes(where)) is not None), default=None)
+        """Return the free space of the data's file system that has the least, in bytes; None if one cannot be read.
+
+        That one may be the fullest.
+        """
+        found = [None if where is None else free_bytes(where) for where in self._space_at]
+        known = [free for free in found if free is not None]
+        return min(known, default=None) if len(known) == len(found) else None
 
     def _resolve(self, monotonic_s: float) -> None:
         pid, gap = _whose_mounts(self._pid, self._root)
@@ -244,9 +249,9 @@ class _Disks:
             try:
                 space_at.append(reachable(path, self._root, pid))
             except PermissionError as error:
+                space_at.append(None)
                 no_space.append(f"{error}, so laws keep no space free: {_AS_WHOM}")
-        # The one that cannot be read may be the fullest.
-        self._space_at = () if no_space else tuple(where for where in space_at if where is not None)
+        self._space_at = tuple(space_at)
         self.missing = (*gap, *(why for storage in storages for why in storage.missing), *no_space)
         self._names = tuple(dict.fromkeys(name for storage in storages for name in concerned(storage)))
         walk = [device for storage in storages for top in storage.devices for device in top.walk()]

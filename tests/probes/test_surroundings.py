@@ -105,6 +105,14 @@ def test_data_on_two_disks_has_the_space_of_the_fuller_one(tmp_path: Path, monke
     assert found.missing == ()
 
 
+def test_space_that_cannot_be_read_is_not_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    unreadable = Path("/data/wal")
+    monkeypatch.setattr(surroundings, "reachable", lambda path, _root, _pid: None if path == unreadable else path)
+    monkeypatch.setattr(surroundings, "free_bytes", {DB: 7}.get)
+    assert twice("bare-disk", tmp_path, 700, data_paths=(DB,)).free_bytes == 7
+    assert twice("bare-disk", tmp_path / "more", 700, data_paths=(DB, unreadable)).free_bytes is None
+
+
 @pytest.mark.parametrize("wal", [DB, DB / "wal", Path("/else/where")])
 def test_a_wal_on_the_same_devices_is_no_storage_of_its_own(tmp_path: Path, wal: Path) -> None:
     assert twice("bare-disk", tmp_path, 700, wal=wal).wal is None

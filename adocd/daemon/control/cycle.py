@@ -240,7 +240,7 @@ def _awaits(session: Session, view: CycleView) -> str | None:
     if not session.flight.is_seen_by(view.looked_s):
         return "waiting for a snapshot taken after the last change"
     if session.flight.goes_on(in_agent=view.snapshot.change_in_flight):
-        return "the agent is still executing a change whose answer was lost"
+        return "the agent may still be executing a change whose answer was lost"
     if session.unsettled is not None:
         session.unsettled.all_seen()
     return None

@@ -125,6 +125,8 @@ class Delivery:
     def _remember(self, session: Session, sent: _InFlight, result: Result) -> None:
         """Record the result in the ledger and the decision log."""
         self._decisions.finish(sent.record, result)
+        if result.outcome == "failed" and result.code is None:
+            session.flight.answer_lost()
         held, plan = session.held.current, sent.sending.step.plan
         if held is None or held.epoch != sent.lease.epoch:
             return  # its lease has ended, so the agent restores whatever it changed

@@ -33,11 +33,15 @@ class Flight:
         """Whether a snapshot begun at `looked_s`, by the clock, was begun after the last change ended."""
         return self._ended_s is None or looked_s >= self._ended_s
 
-    def goes_on(self, *, in_agent: bool) -> bool:
-        """Tell whether the agent still executes a change whose answer nobody awaits, by a snapshot's word on that.
+    def answer_lost(self) -> None:
+        """Note that a change ended here without the agent's answer, so the agent may still be executing it."""
+        self._is_in_agent = True
 
-        Until it ends, the snapshots may show the owner's rate limit instead of ours. Their options are older than that
-        word, so the first that knows of no change does not show its end yet.
+    def goes_on(self, *, in_agent: bool) -> bool:
+        """Take in a snapshot's `change_in_flight`; return whether the agent may still execute a change of ours.
+
+        Until such a change ends, a snapshot may show the owner's rate limit instead of ours. A snapshot's options are
+        older than its `change_in_flight`, so the first one with False only tells that the next one can be trusted.
         """
         goes_on, self._is_in_agent = in_agent or self._is_in_agent, in_agent
         if goes_on:

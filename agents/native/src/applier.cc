@@ -52,7 +52,7 @@ void Applier::Submit(ChangeRequest request, ChangeDone done) {
   done(std::move(refusal));
 }
 
-void Applier::LiftRateLimit() {
+void Applier::RaiseRateLimitToRestore() {
   const auto session = session_.lock();
   if (!session || session->closed() || !session->rate_limiter) return;
   const auto rate = session->control.RateLimitToRestore();
@@ -60,7 +60,7 @@ void Applier::LiftRateLimit() {
 }
 
 void Applier::Wake() {
-  LiftRateLimit();
+  RaiseRateLimitToRestore();
   const std::lock_guard<std::mutex> lock(mutex_);
   if (stopped_ || !StartLocked()) return;
   woken_ = true;
@@ -119,7 +119,7 @@ void Applier::Run() {
     }
     // A change in flight goes first: even if its lease has ended, it is finished before the restore.
     if (job) RunJob(*session, std::move(*job));
-    LiftRateLimit();  // the job may have lowered it since the restore began
+    RaiseRateLimitToRestore();  // the job may have lowered it since the restore began
     waiting = RunRestoreStep(*session);
   }
 }

@@ -50,7 +50,7 @@ class Applier : public std::enable_shared_from_this<Applier> {
   };
   bool StartLocked();
   // A SetOptions can wait for a write stall whose flush waits for the rate limiter: that one cannot wait for its turn.
-  void LiftRateLimit();
+  void RaiseRateLimitToRestore();
   void Run();
   void RunJob(Session& session, Job job) noexcept;
   ChangeOutcome ExecuteChanges(Session& session, ChangeRequest& request);

@@ -26,8 +26,8 @@ final class RateLimitLift {
         this.clock = clock;
     }
 
-    /** A change sets the limit, which was {@code foundBytesPerS}: its owner may have set that since the open. */
-    synchronized void sets(long bytesPerS, Long foundBytesPerS) {
+    /** Notes that a change sets the limit, which was {@code foundBytesPerS}: its owner may have set that meanwhile. */
+    synchronized void noteSet(long bytesPerS, Long foundBytesPerS) {
         if (foundBytesPerS != null && !foundBytesPerS.equals(setBytesPerS)) {
             ownersBytesPerS = foundBytesPerS;
         }

@@ -306,7 +306,7 @@ public final class Session implements LeaseKeeper.Subject {
 
     private String call(Change change, OptionState before, boolean lift) throws DatabaseClosedException {
         if (change instanceof Change.Limiter limiter) {
-            limiterLift.sets(limiter.bytesPerS(), before.limiterBytesPerS);
+            limiterLift.noteSet(limiter.bytesPerS(), before.limiterBytesPerS);
         }
         if (!lift || !(change instanceof Change.Family || change instanceof Change.Database)) {
             return database.call(change);
