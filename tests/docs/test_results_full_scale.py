@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import pytest
 from adocd_bench.evaluation.raw import RawRun
@@ -29,9 +30,11 @@ pytestmark = needs_results
 FULL, SCALED = "flood-cap-210", "flood-cap-13"
 #: On another machine, with the restore of before 2026-11-29.
 BEFORE = "../older/flood-cap-210"
-PAIRS = {FULL: 5, BEFORE: 3, "../older/flood-cap-210-two-sittings": 5}
 #: The same law before, in two sittings.
 EARLIER = "../older/flood-cap-210-two-sittings"
+#: With `adoc` beside, on a machine whose processors were slower and changed.
+SLOWER = "../older/flood-cap-210-slower"
+PAIRS = {FULL: 5, BEFORE: 3, EARLIER: 5, SLOWER: 3}
 TWIN = "default-with-tide-memory"
 PAID, RAN = "with_drain_per_s", "throughput_per_s"
 
@@ -76,6 +79,27 @@ def left_files(run: RawRun) -> int:
     return max(now for at_s, now in files if ended_s <= at_s < ended_s + 2)
 
 
+def flood_s(run: RawRun) -> float:
+    """When the law took the first flood, in seconds of the phase."""
+    return next(each.at_s for each in run.decisions if each.rule == "tide.flood")
+
+
+def moved_bytes(run: RawRun) -> float:
+    """What compactions wrote after the phase, once level 0 had fewer files than the owner's trigger for good."""
+    after = [each for each in run.samples if each.at_s > run.measured_s]
+    while_full = [each.at_s for each in after if each.l0_files >= 4]
+    rest = [each for each in after if each.at_s > while_full[-1]]
+    return sum(
+        (each.compaction_written_bytes_per_s or 0.0) * (each.at_s - before.at_s) for before, each in pairwise(rest)
+    )
+
+
+def by_pair(scheme: str, value: Callable[[RawRun], float], directory: str = FULL) -> list[float]:
+    runs = sorted((run for run in raw_runs(directory) if run.scheme.name == scheme), key=lambda run: run.repetition)
+    assert len(runs) == PAIRS[directory]
+    return [value(run) for run in runs]
+
+
 def amplification(run: RawRun) -> float:
     found = figures(run).write_amplification_drained
     assert found is not None
@@ -104,6 +128,8 @@ def ratios(scheme: str, measure: str, directory: str = FULL) -> str:
         ("no law, the memtables of `tide`, full scale", TWIN, FULL),
         ("an older `tide`, full scale", "tide", BEFORE),
         ("no law, the memtables of that `tide`, full scale", TWIN, BEFORE),
+        ("`tide`, full scale, slower processors", "tide", SLOWER),
+        ("`adoc`, full scale, slower processors", "adoc", SLOWER),
     ],
 )
 def test_a_row(row: str, scheme: str, directory: str) -> None:
@@ -142,7 +168,8 @@ def test_what_the_pairs_show() -> None:
     assert f"and {to_twin(measured('peak_memory_bytes'))} times that of its memtables without a law" in WORDS
     assert (
         f"| the same for five minutes | {ratios('tide', PAID)} | {ratios('tide', RAN)} | {to_twin(measured(PAID))} "
-        f"times the defaults with as much memory; writers waited {waits[0]} % of the time instead of {waits[1]} % |"
+        f"times the defaults with as much memory; writers waited {waits[0]} % of the time instead of {waits[1]} %; on "
+        f"slower processors {ratios('tide', PAID, SLOWER)} times (three pairs) |"
     ) in README
     assert f"had {ratios('tide', PAID, EARLIER)} times the defaults' writes/s over run, restore and drain" in WORDS
     for run in raw_runs(FULL):
@@ -151,8 +178,7 @@ def test_what_the_pairs_show() -> None:
 
 
 def test_the_pair_on_slower_processors() -> None:
-    runs = sorted((run for run in raw_runs(FULL) if run.scheme.name == "tide"), key=lambda run: run.repetition)
-    written, left = ([value(run) for run in runs] for value in (first_minute, left_files))
+    written, left = (by_pair("tide", value) for value in (first_minute, left_files))
     others = [*written[:2], *written[3:]]
     assert written[2] < 0.9 * min(others)
     assert (
@@ -165,11 +191,44 @@ def test_the_pair_on_slower_processors() -> None:
     assert f"{fewer[-1]} to {fewer[0]} were left, and {most} in its third pair" in page
 
 
+def test_what_is_left_of_the_gain_where_the_flood_begins_late() -> None:
+    begins, moved = by_pair("tide", flood_s), [each / 1e9 for each in by_pair("tide", moved_bytes)]
+    sooner, less = ([*of[:2], *of[3:]] for of in (begins, moved))
+    assert max(sooner) < begins[2]
+    assert max(less) < 0.5
+    assert moved[2] > 10
+    assert (
+        f"took the flood after {begins[2]:.1f} s, in the others after {min(sooner):.1f} to {max(sooner):.1f} s"
+    ) in WORDS
+    assert f"compactions still wrote {moved[2]:.1f} GB there, in the others at most {max(less):.1f} GB" in WORDS
+    late = by_pair("tide", flood_s, SLOWER)
+    assert min(late) > begins[2]
+    assert f"In these it took the flood after {listed(late, '.1f')} s" in WORDS
+
+
+def test_the_pairs_on_slower_processors() -> None:
+    (block,) = summarised(SLOWER)
+    assert {difference(block, PAID, name, "default") for name in ("tide", "adoc")} == {"not shown"}
+    wrote = by_pair("tide", first_minute, SLOWER)
+    assert f"clients wrote {listed(wrote, '.0f')} MB/s in the first minute under `tide`" in WORDS
+    waits = [listed(by_pair(name, waited_percent, SLOWER), ".0f") for name in ("default", "tide", "adoc")]
+    assert (
+        f"While it ran, writers waited {waits[0]} % of the time under the defaults, {waits[1]} % under `tide` and "
+        f"{waits[2]} % under `adoc`"
+    ) in WORDS
+    drains = [listed(by_pair(name, drain_s, SLOWER), ".0f") for name in ("default", "tide", "adoc")]
+    assert (
+        f"what was left took {drains[0]} s to merge under the defaults, {drains[1]} s under `tide`, and {drains[2]} s "
+        "under `adoc`"
+    ) in WORDS
+
+
 def test_in_short_says_what_scaling_hides_and_how_much_longer_the_drain_is() -> None:
     scaled = median_ratio(summarised(SCALED)[0], PAID, "tide", "default")
     assert (
         f"in five minutes at 210 MB/s {ratios('tide', PAID)} times the defaults, at a sixteenth {scaled} times" in WORDS
     )
+    assert f"On slower processors it gained nothing ({ratios('tide', PAID, SLOWER)} times)" in WORDS
     minute = to_default(raw_runs("tide-cap-210"), "tide", drain_s)
     assert f"| `tide` | memory, and a drain {min(minute):.0f} to {max(minute):.0f} times as long |" in PAGE
     for block, idle in ((SCALED, "for most of the time"), ("flood-cap-15", "for a third to half of the time")):
