@@ -81,17 +81,22 @@ class Surroundings:
     @property
     def storages(self) -> tuple[Storage, ...]:
         """The data's storages, and the WAL's if it differs."""
-        return (self.data, *self.more_data) if self.wal is None else (self.data, *self.more_data, self.wal)
+        return self.data_storages if self.wal is None else (*self.data_storages, self.wal)
+
+    @property
+    def data_storages(self) -> tuple[Storage, ...]:
+        """The data's storages, that of its first path first."""
+        return (self.data, *self.more_data)
 
     @property
     def data_disks(self) -> frozenset[str]:
         """The names of the devices at the bottom that hold the data."""
-        return frozenset(name for storage in (self.data, *self.more_data) for name in storage.disks)
+        return frozenset(name for storage in self.data_storages for name in storage.disks)
 
     @property
     def data_devices(self) -> tuple[DiskActivity, ...]:
         """The activity of the devices that hold the data."""
-        return self._among(tuple(name for storage in (self.data, *self.more_data) for name in concerned(storage)))
+        return self._among(tuple(name for storage in self.data_storages for name in concerned(storage)))
 
     @property
     def wal_devices(self) -> tuple[DiskActivity, ...]:

@@ -34,10 +34,14 @@ ABANDONED = "the database was closed, or the daemon stopped, before the answer c
 
 async def send(target: Target, lease: Lease, plan: ChangePlan, *, lift_rate_limit: bool) -> Result:
     """Execute a plan under a lease; any failure is in the result."""
-    whose = lease.holder, lease.epoch
     try:
         steps = await target.change(
-            *whose, plan.changes, plan.restore, repeat=plan.repeat, lift_rate_limit=lift_rate_limit
+            lease.holder,
+            lease.epoch,
+            plan.changes,
+            plan.restore,
+            repeat=plan.repeat,
+            lift_rate_limit=lift_rate_limit,
         )
     except TargetError as error:
         code = error.code if isinstance(error, Refused) and not isinstance(error, Closed) else None

@@ -28,15 +28,6 @@ HttpResponse MethodNotAllowed(const std::string& method, const std::string& allo
   return response;
 }
 
-void AppendNames(std::string* out, const std::vector<std::string>& names) {
-  *out += '[';
-  for (const auto& name : names) {
-    if (out->back() != '[') *out += ',';
-    AppendJsonString(out, name);
-  }
-  *out += ']';
-}
-
 }  // namespace
 
 void Api::Handle(const HttpRequest& request, Reply reply) {
@@ -80,8 +71,8 @@ std::string Api::CapabilitiesJson(bool rate_limiter, const std::string& statisti
   std::string out;
   {
     JsonObjectWriter writer(&out);
-    AppendNames(writer.Key("column_family_options"), catalogue_.LiveNames(Scope::kColumnFamily));
-    AppendNames(writer.Key("database_options"), catalogue_.LiveNames(Scope::kDatabase));
+    writer.Strings("column_family_options", catalogue_.LiveNames(Scope::kColumnFamily));
+    writer.Strings("database_options", catalogue_.LiveNames(Scope::kDatabase));
     writer.Bool("rate_limiter", rate_limiter);
     writer.Bool("lifts_rate_limit", rate_limiter);
     writer.Raw("thread_pools", R"(["low","high","bottom"])");

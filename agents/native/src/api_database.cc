@@ -8,15 +8,6 @@
 namespace adocd {
 namespace {
 
-void AppendStrings(std::string* out, const std::vector<std::string>& strings) {
-  *out += '[';
-  for (const auto& each : strings) {
-    if (out->back() != '[') *out += ',';
-    AppendJsonString(out, each);
-  }
-  *out += ']';
-}
-
 // How long a request waits for a new sample before it returns the old one.
 constexpr double kSnapshotPatienceSeconds = 0.2;
 
@@ -31,10 +22,10 @@ std::string Api::DatabaseMembers(const Session& session) const {
     writer.String("db_identity", session.db_identity);
     writer.String("session", session.session_id);
     writer.Number("opened_monotonic_s", session.opened_monotonic_s);
-    AppendStrings(writer.Key("column_families"), session.column_families->Names());
+    writer.Strings("column_families", session.column_families->Names());
     if (!session.log_path.empty()) writer.String("log_path", session.log_path);
     writer.String("wal_dir", session.wal_dir);
-    AppendStrings(writer.Key("data_paths"), session.DataPaths());
+    writer.Strings("data_paths", session.DataPaths());
     writer.Raw("added_options", JsonObject(session.added_options));
     writer.Raw("capabilities", CapabilitiesJson(session.rate_limiter != nullptr,
                                                 StatisticsLevelName(session.statistics.get()),

@@ -59,4 +59,14 @@ std::string* JsonObjectWriter::Key(std::string_view name) {
   return out_;
 }
 
+void JsonObjectWriter::Strings(std::string_view name, const std::vector<std::string>& values) {
+  std::string* const out = Key(name);
+  *out += '[';
+  for (const auto& value : values) {
+    if (out->back() != '[') *out += ',';
+    AppendJsonString(out, value);
+  }
+  *out += ']';
+}
+
 }  // namespace adocd

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "change.h"
 
@@ -35,6 +36,7 @@ class JsonObjectWriter {
   void Integer(std::string_view name, int64_t value) { *Key(name) += std::to_string(value); }
   void Bool(std::string_view name, bool value) { *Key(name) += value ? "true" : "false"; }
   void Null(std::string_view name) { *Key(name) += "null"; }
+  void Strings(std::string_view name, const std::vector<std::string>& values);
   void Raw(std::string_view name, std::string_view json) { *Key(name) += json; }
 
  private:

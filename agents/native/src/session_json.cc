@@ -151,13 +151,7 @@ std::string RestoreJson(const RestoreStatus& restore) {
     writer.String("state", restore.state);
     writer.Unsigned("steps_left", restore.steps_left);
     restore.waiting_for ? writer.String("waiting_for", *restore.waiting_for) : writer.Null("waiting_for");
-    std::string* errors = writer.Key("errors");
-    *errors += '[';
-    for (const auto& error : restore.errors) {
-      if (errors->back() != '[') *errors += ',';
-      AppendJsonString(errors, error);
-    }
-    *errors += ']';
+    writer.Strings("errors", restore.errors);
   }
   return out;
 }
