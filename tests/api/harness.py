@@ -27,6 +27,7 @@ from tests.builders import GIB
 from tests.daemon.harness import loop_settings, open_book, until
 from tests.support.fake_agent import FakeAgent
 from tests.support.fake_database import FakeDatabase
+from tests.support.waiting import PATIENCE_S
 
 WEB_SECRET = "the web process's alone"  # noqa: S105 - a test's
 
@@ -58,7 +59,7 @@ class Service:
         """Call the daemon; status and parsed body."""
         connection = UnixHttpConnection(self.socket)
         try:
-            status, content = await connection.request(method, path, body=body, timeout_s=5)
+            status, content = await connection.request(method, path, body=body, timeout_s=PATIENCE_S)
         finally:
             await connection.close()
         return status, json.loads(content)

@@ -11,7 +11,7 @@ import pytest
 
 from tests.cli.harness import adocctl_json, command, log_of, serving
 from tests.support.observed import TALKATIVE, db_bench, rocksdict_program
-from tests.support.waiting import eventually
+from tests.support.waiting import PATIENCE_S, eventually
 
 
 def status_when(run_dir: Path, *, sampled: bool = True) -> dict[str, Any]:
@@ -66,7 +66,7 @@ def test_an_operators_way_through(tmp_path: Path, run_dir: Path) -> None:
 
 def _metrics(run_dir: Path) -> str:
     port = next(line.rpartition(":")[2] for line in log_of(run_dir).splitlines() if "on http:" in line)
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=PATIENCE_S) as answer:
         return str(answer.read().decode())
 
 

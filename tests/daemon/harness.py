@@ -112,11 +112,11 @@ def _snapshot_s(loop: TargetLoop) -> float | None:
     return None if attached is None or attached.snapshot is None else attached.snapshot.monotonic_s
 
 
-async def until(condition: Callable[[], bool], what: str, timeout_s: float = PATIENCE_S) -> None:
+async def until(condition: Callable[[], bool], what: str) -> None:
     """Wait for a condition; fails naming it."""
-    deadline_s = time.monotonic() + timeout_s
+    deadline_s = time.monotonic() + PATIENCE_S
     while not condition():
-        assert time.monotonic() < deadline_s, f"not within {timeout_s} s: {what}"
+        assert time.monotonic() < deadline_s, f"not within {PATIENCE_S} s: {what}"
         await asyncio.sleep(0.01)
 
 

@@ -17,7 +17,7 @@ from adocd_agent.run_dir import listen
 from adocd_agent.service import Answer
 
 from tests.support.agent_client import exchange
-from tests.support.waiting import eventually
+from tests.support.waiting import PATIENCE_S, eventually
 
 REQUEST = b"GET / HTTP/1.1\r\n\r\n"
 Serve = Callable[..., Path]
@@ -98,7 +98,7 @@ def test_when_all_are_busy_one_more_is_turned_away(serve: Serve) -> None:
         try:
             for _ in range(MAX_CONNECTIONS):
                 stack.enter_context(connect(path)).sendall(REQUEST)
-                assert busy.acquire(timeout=5)
+                assert busy.acquire(timeout=PATIENCE_S)
             assert b"503" in exchange(path, b"")
         finally:
             release.set()

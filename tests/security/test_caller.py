@@ -17,6 +17,7 @@ from adocd.api.caller import Caller
 from tests.security.served import served
 from tests.support.agent_client import UnixConnection
 from tests.support.users import ALICE, GROUP, NOBODY, ROOT, as_user, others, somebody
+from tests.support.waiting import PATIENCE_S
 
 #: What a proxy would say, which nobody here is.
 LIES = {"X-Forwarded-For": "root", "X-Forwarded-User": "root", "Forwarded": "for=root"}
@@ -58,8 +59,8 @@ def test_every_user_by_the_name(app: FastAPI, base: Path, monkeypatch: pytest.Mo
         socket.chmod(0o666)
         for uid in others():
             with as_user(uid):
-                assert ask(UnixConnection(socket, 5)) == name_of(uid)
-        assert ask(http.client.HTTPConnection("127.0.0.1", port, timeout=5)) == "unknown"
+                assert ask(UnixConnection(socket, PATIENCE_S)) == name_of(uid)
+        assert ask(http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)) == "unknown"
 
 
 def test_two_on_their_connections_at_once(app: FastAPI, base: Path) -> None:
@@ -69,7 +70,7 @@ def test_two_on_their_connections_at_once(app: FastAPI, base: Path) -> None:
         socket.chmod(0o666)
         connections = {}
         for uid in others():
-            connections[uid] = stack.enter_context(contextlib.closing(UnixConnection(socket, 5)))
+            connections[uid] = stack.enter_context(contextlib.closing(UnixConnection(socket, PATIENCE_S)))
             with as_user(uid):
                 connections[uid].connect()
         for _ in range(3):
@@ -84,8 +85,8 @@ def test_the_sockets_mode_decides_who_may_call(app: FastAPI, shared: Path) -> No
     with served(app, socket):
         assert socket.stat().st_gid == GROUP
         with somebody(ALICE, [GROUP]):
-            assert ask(UnixConnection(socket, 5)) == name_of(ALICE)
+            assert ask(UnixConnection(socket, PATIENCE_S)) == name_of(ALICE)
         shared.chmod(0o2775)
         with somebody(NOBODY), pytest.raises(PermissionError):
-            ask(UnixConnection(socket, 5))
+            ask(UnixConnection(socket, PATIENCE_S))
     assert os.listdir(shared) == ["daemon.lock"]

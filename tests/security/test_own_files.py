@@ -22,7 +22,7 @@ from adocd.targets import run_dir
 from tests.cli.harness import command, log_of, script_serving, serving
 from tests.daemon.harness import CLOCKS
 from tests.support.users import ALICE, GROUP, ROOT, as_user, somebody
-from tests.support.waiting import eventually
+from tests.support.waiting import PATIENCE_S, eventually
 
 as_root = pytest.mark.skipif(not ROOT, reason="needs root to become somebody else")
 PRECIOUS = b"precious\n" * 1000
@@ -176,6 +176,6 @@ def test_the_web_process_takes_no_code_from_the_working_directory(
             lambda: next((line.rpartition(":")[2] for line in log_of(shared).splitlines() if "on http:" in line), None),
             what="it listens",
         )
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=PATIENCE_S) as answer:
             assert answer.status == 200
     assert not (base / "taken").exists()

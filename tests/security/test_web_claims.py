@@ -16,6 +16,7 @@ from adocd.api.caller import HOLDER_HEADER, WEB_HEADER, Caller
 from tests.security.served import served
 from tests.support.agent_client import UnixConnection
 from tests.support.users import ALICE, GROUP, ROOT, somebody
+from tests.support.waiting import PATIENCE_S
 
 SECRET = "known to the web process alone"  # noqa: S105 - a test's
 IT = {WEB_HEADER: SECRET}
@@ -93,7 +94,7 @@ def test_nor_by_tcp(app: FastAPI, base: Path) -> None:
     tcp = server.listen_loopback(0)
     number = tcp.getsockname()[1]
     with served(app, base / "daemon.sock", tcp):
-        assert ask(http.client.HTTPConnection("127.0.0.1", number, timeout=5), FOR_ANN)[0] == 403
+        assert ask(http.client.HTTPConnection("127.0.0.1", number, timeout=PATIENCE_S), FOR_ANN)[0] == 403
 
 
 def test_a_daemon_without_a_web_process_believes_nobody(base: Path) -> None:

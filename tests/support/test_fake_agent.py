@@ -17,7 +17,7 @@ from tests.support.changes import back, database, family, limiter
 from tests.support.fake_agent import FakeAgent
 from tests.support.fake_changes import FakeCapabilities
 from tests.support.fake_database import FakeDatabase
-from tests.support.waiting import eventually
+from tests.support.waiting import PATIENCE_S, eventually
 
 CHANGE, UNDO = family(write_buffer_size="4194304"), back(family(write_buffer_size="67108864"))
 
@@ -56,7 +56,7 @@ def test_a_slow_change_does_not_hold_up_reading(agent: FakeAgent, client: AgentC
         eventually(lambda: client.snapshot(db)["change_in_flight"], what="the change in flight")
         assert client.put_lease(db, "tester", epoch=epoch).status == 200
         assert replies == []
-    changer.join(timeout=5)
+    changer.join(timeout=PATIENCE_S)
     assert replies == ["applied"]
 
 

@@ -23,6 +23,7 @@ from adocd.targets.errors import Closed, Dead, NotAnAgent, Refused, Silent, Targ
 from adocd.targets.http import UnixHttpConnection
 from tests.support.fake_agent import FakeAgent
 from tests.support.fake_database import FakeDatabase
+from tests.support.waiting import PATIENCE_S
 
 
 def ask(path: Path) -> object:
@@ -103,7 +104,7 @@ def test_a_snapshot_of_an_older_minor_version_lacks_what_came_later(tmp_path: Pa
             target = agent.target(described)
             new = await target.snapshot(None)
             connection = UnixHttpConnection(fake.socket_path)
-            _, body = await connection.request("GET", f"/v1/databases/{described.id}/snapshot", timeout_s=5)
+            _, body = await connection.request("GET", f"/v1/databases/{described.id}/snapshot", timeout_s=PATIENCE_S)
             content = json.loads(body)
             del content["histograms"]
             del content["column_families"]["default"]["level_bytes"]
@@ -189,7 +190,7 @@ def test_an_agent_that_does_not_answer_in_time(tmp_path: Path) -> None:
             with pytest.raises(Silent, match=r"did not answer GET /v1/info within 0\.1 s"):
                 await connection.request("GET", "/v1/info", timeout_s=0.1)
             agent.resume()
-            status, _ = await connection.request("GET", "/v1/info", timeout_s=5)
+            status, _ = await connection.request("GET", "/v1/info", timeout_s=PATIENCE_S)
             assert status == 200
             await connection.close()
 

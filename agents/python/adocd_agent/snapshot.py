@@ -46,6 +46,9 @@ class SnapshotCache:
         if not self.wanted.is_set():
             return
         self.wanted.clear()
+        with self._changed:
+            if not self._is_old():  # requested while the newest was being taken
+                return
         begun_s = self._clock()
         taken = self._take()
         now_s = self._clock()

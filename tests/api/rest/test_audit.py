@@ -73,7 +73,7 @@ def test_an_override_that_expires_is_taken_down(tmp_path: Path) -> None:
     async def body(service: Service) -> None:
         await service.call("PUT", f"{service.target}/overrides/{SLOWDOWN}", {"value": "30", "for_s": 0.1})
         operations = service.fleet._book.operations
-        await until(lambda: len(operations) == 2, "it has expired", timeout_s=30)
+        await until(lambda: len(operations) == 2, "it has expired")
         _, gone = await trail(service)
         assert (gone["what"], gone["who"]) == ("unpin", "adocd")
         assert gone["sentence"] == f"the override of {SLOWDOWN}, which {getpass.getuser()} set, has expired"

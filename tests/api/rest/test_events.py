@@ -17,8 +17,7 @@ from adocd.api.rest import events as rest_events
 from tests.api.harness import Service, with_service
 from tests.daemon.harness import overflowing, until
 from tests.support.fake_database import FakeDatabase
-
-_PATIENCE_S = 30.0
+from tests.support.waiting import PATIENCE_S
 
 
 @dataclass
@@ -31,7 +30,7 @@ class Stream:
 
     async def next(self, kind: str | None = None) -> dict[str, Any]:
         """Return the data of the next event, of this kind; comments are skipped."""
-        async with asyncio.timeout(_PATIENCE_S):
+        async with asyncio.timeout(PATIENCE_S):
             while True:
                 lines = (await self.reader.readuntil(b"\n\n")).decode().splitlines()
                 data = next((line.removeprefix("data: ") for line in lines if line.startswith("data: ")), None)
@@ -51,7 +50,7 @@ async def stream(service: Service, query: str = "", *headers: str) -> AsyncItera
     lines = [f"GET /v1/events{query} HTTP/1.0", "Host: adocd", *headers, "", ""]
     writer.write("\r\n".join(lines).encode())
     try:
-        async with asyncio.timeout(_PATIENCE_S):
+        async with asyncio.timeout(PATIENCE_S):
             head = (await reader.readuntil(b"\r\n\r\n")).decode()
         yield Stream(reader, writer, head)
     finally:
@@ -179,7 +178,7 @@ def test_a_reader_that_takes_nothing_for_long_is_closed(tmp_path: Path, monkeypa
             stuck.writer.transport.pause_reading()  # type: ignore[attr-defined]
             for _ in range(5000):
                 events.publish("daemon", 0.0, about="journal", sentence="x" * 1000)
-            await until(lambda: not events._feeds, "its feed is closed", timeout_s=_PATIENCE_S)
+            await until(lambda: not events._feeds, "its feed is closed")
 
     with_service(tmp_path, FakeDatabase(tmp_path / "db"), body)
 
@@ -188,7 +187,7 @@ def test_what_is_idle_is_kept_alive(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(rest_events, "KEEP_ALIVE_S", 0.05)
 
     async def body(service: Service) -> None:
-        async with stream(service, "?kinds=operation") as idle, asyncio.timeout(_PATIENCE_S):
+        async with stream(service, "?kinds=operation") as idle, asyncio.timeout(PATIENCE_S):
             for _ in range(3):
                 assert await idle.reader.readuntil(b"\n\n") == b": ping\n\n"
 

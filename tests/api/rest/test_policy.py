@@ -22,6 +22,7 @@ from tests.daemon.book.slow import turns
 from tests.daemon.fleet.test_fleet import books, operators
 from tests.daemon.fleet.test_operators import with_database
 from tests.support.fake_database import FakeDatabase
+from tests.support.waiting import PATIENCE_S
 
 MIB = 1 << 20
 #: Policies that cannot be, and all that is wrong with them.
@@ -126,7 +127,7 @@ def test_numbers_that_json_does_not_know_are_refused(tmp_path: Path) -> None:
     async def body(service: Service) -> None:
         connection = UnixHttpConnection(service.socket)
         policy = {"controller": "adoc", "parameters": {"threads_max": float("nan")}}
-        status, _ = await connection.request("PUT", f"{service.target}/policy", body=policy, timeout_s=10)
+        status, _ = await connection.request("PUT", f"{service.target}/policy", body=policy, timeout_s=PATIENCE_S)
         await connection.close()
         assert status == 422
 

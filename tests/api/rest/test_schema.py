@@ -95,7 +95,7 @@ def test_every_answer_is_as_documented(tmp_path: Path, caplog: pytest.LogCapture
         assert (cases["with_failures"], cases["errored"], report["errors"]) == (0, 0, [])
         assert cases["generated"] >= (CASES_LEAST if FULL else 100)
         looks = service.loop.status.looks
-        await until(lambda: service.loop.status.looks > looks, "control goes on", timeout_s=30)
+        await until(lambda: service.loop.status.looks > looks, "control goes on")
 
     with_service(tmp_path, overflowing(tmp_path / "db"), body)
     assert not [record for record in caplog.records if record.exc_info], "nothing was raised"

@@ -22,6 +22,7 @@ from adocd.targets.errors import Closed, Refused
 from adocd.targets.http import UnixHttpConnection
 from adocd.targets.run_dir import agent_sockets
 from tests.support.contract import check_answer
+from tests.support.waiting import PATIENCE_S
 
 CHANGE = ColumnFamilyChange("default", {"write_buffer_size": "1048576"})
 BACK = RestoreStep(ColumnFamilyChange("default", {"write_buffer_size": "67108864"}))
@@ -75,7 +76,7 @@ def test_every_answer_is_one_of_the_contracts(tmp_path: Path) -> None:
         ]
         connection = UnixHttpConnection(agent.socket)
         for method, where, content in asked:
-            status, answer = await connection.request(method, where, body=content, timeout_s=5)
+            status, answer = await connection.request(method, where, body=content, timeout_s=PATIENCE_S)
             kind = "application/json" if status < 400 else "application/problem+json"
             check_answer(method, where, status, kind, json.loads(answer))
         await connection.close()

@@ -14,6 +14,7 @@ from adocd_bench.host.device import MB, UNCAPPED, DeviceProfile, WholeDisk, bloc
 from adocd_bench.host.owner import own_token
 
 from tests.bench.roots import FakeCgroupTree, tree, writable_tree
+from tests.support.waiting import PATIENCE_S
 
 VDA = WholeDisk("vda", "254:0")
 
@@ -233,9 +234,9 @@ def test_what_still_runs_in_the_group_is_ended_with_it(disk: Path) -> None:
     with capped(parse_profile("cap-20-wal-outside"), disk, 0) as cap:
         process = subprocess.Popen(cap.command(["sleep", "60"]))
         assert cap.procs is not None
-        deadline_s = time.monotonic() + 10
+        deadline_s = time.monotonic() + PATIENCE_S
         while str(process.pid) not in cap.procs.read_text().split() and time.monotonic() < deadline_s:
             time.sleep(0.01)
         # The group empties when the process is dead, reaped or not.
-    assert process.wait(timeout=5) != 0
+    assert process.wait(timeout=PATIENCE_S) != 0
     assert not cap.procs.parent.exists()

@@ -36,7 +36,7 @@ def test_a_full_disk_loses_the_oldest_entries_and_holds_up_nobody(
                 await asyncio.sleep(0)
         assert len(book.operations) == 3000, "memory has them all"
         assert len(feed.take(5000, 0.0)) == 3000
-        await until(lambda: book.problem is not None, "it is found out", timeout_s=30)
+        await until(lambda: book.problem is not None, "it is found out")
         assert book.unsaved == 1
         monkeypatch.setattr(content, "put_operations", put)
 
@@ -44,7 +44,7 @@ def test_a_full_disk_loses_the_oldest_entries_and_holds_up_nobody(
             book.save()  # as the fleet does twice a second: the attempt before may still be failing
             return book.unsaved == 0
 
-        await until(is_saved, "it is written", timeout_s=60)
+        await until(is_saved, "it is written")
         await book.close()
 
         anew = await open_book(tmp_path)

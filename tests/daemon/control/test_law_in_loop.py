@@ -20,7 +20,6 @@ from tests.daemon.harness import (
     Scene,
     loop_settings,
     options,
-    outcomes,
     overflowing,
     pin,
     rules,
@@ -32,6 +31,7 @@ from tests.daemon.harness import (
 )
 from tests.support.fake_changes import FakeCapabilities
 from tests.support.fake_database import FakeDatabase
+from tests.support.waiting import PATIENCE_S
 
 MIMD: dict[str, ParameterValue] = {"mimd.max_bytes_per_s": 400 * MB, "mimd.refill_period_ms": 1}
 
@@ -91,7 +91,7 @@ def test_a_law_that_declines_says_so_and_what_it_has_set_goes_back(tmp_path: Pat
         loop = await scene.attach(Policy("mimd", {"max_bytes_per_s": 400 * MB, "refill_period_ms": 1}))
         await ticks(loop, 3)
         await until(lambda: database.options.rate_limiter_bytes_per_s != 150 * MB, "it begins")
-        await until(lambda: outcomes(loop) == ["applied"], "the agent has read it back")
+        await session_of(loop).flight.settle(PATIENCE_S)
         database.options.rate_limiter_bytes_per_s = 399 * MB
         for _ in range(6):
             sentence = (await ticks(loop, 1))[-1]

@@ -304,7 +304,7 @@ def test_a_loop_that_fails_in_every_cycle_loses_its_lease(tmp_path: Path, monkey
         with monkeypatch.context() as patched:
             patched.setattr(Steering, "observe", fails)
             running = asyncio.create_task(loop.run())
-            await until(lambda: write_buffer_size(database) == str(64 * MIB), "the lease expires", timeout_s=10)
+            await until(lambda: write_buffer_size(database) == str(64 * MIB), "the lease expires")
             assert loop.status.sentence.startswith("the cycle failed")
             running.cancel()
 

@@ -44,9 +44,7 @@ def seen_by(fleet: Fleet) -> list[tuple[str, str]]:
 
 
 async def sampled(fleet: Fleet) -> TargetLoop:
-    await until(
-        lambda: [loop.status.sample for loop in fleet.loops.values() if loop.status.sample] != [], "a sample", 15
-    )
+    await until(lambda: [loop.status.sample for loop in fleet.loops.values() if loop.status.sample] != [], "a sample")
     (loop,) = fleet.loops.values()
     return loop
 
@@ -129,7 +127,7 @@ def test_the_native_agent_has_precedence_too(tmp_path: Path, run_dir: Path, nati
 
     async def body(fleet: Fleet, _: Operators) -> None:
         with db_bench(path, native_agent_library, run_dir):
-            await until(lambda: ("attached", "native") in seen_by(fleet), "the agent has it", 15)
+            await until(lambda: ("attached", "native") in seen_by(fleet), "the agent has it")
             await asyncio.sleep(2)
             # db_bench destroys the database that it finds, and makes another one: a target that stays closed.
             last = list(fleet.loops.values())[-1]
