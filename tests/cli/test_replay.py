@@ -27,7 +27,7 @@ from tests.daemon.harness import overflowing
 from tests.recording.made import ABOUT, HEADER, looks, write
 from tests.support.fake_agent import FakeAgent
 from tests.support.full_disk import can_mount, on_small_disk
-from tests.support.waiting import eventually
+from tests.support.waiting import PATIENCE_S, eventually
 
 KNOWN = {"same_again", "unchanged", "samples", "seconds", "policy", "decisions", "note", "idle", "left_out", "gaps"}
 
@@ -219,7 +219,7 @@ def recording(run_dir: Path, file: Path, *arguments: str) -> Iterator[subprocess
     finally:
         if process.poll() is None:
             process.kill()
-        process.communicate(timeout=20)
+        process.communicate(timeout=PATIENCE_S)
 
 
 def test_a_policy_that_is_set_while_it_records(run_dir: Path) -> None:
@@ -232,7 +232,7 @@ def test_a_policy_that_is_set_while_it_records(run_dir: Path) -> None:
             command("adocctl", "set-policy", "adoc", "--set", "tune_threads=false", run_dir=run_dir).ok()
             eventually(lambda: '"outcome":"applied"' in file.read_text(), what="the decision is in the file")
             process.send_signal(signal.SIGINT)
-            _, said = process.communicate(timeout=20)
+            _, said = process.communicate(timeout=PATIENCE_S)
             assert process.returncode == 0, said
             assert "snapshots" in said
         told = [d for d in adocctl_json(run_dir, "decisions") if d["rule"] == "adoc.memory"]
@@ -259,7 +259,7 @@ def test_the_daemon_ends_and_what_was_recorded_stays(run_dir: Path) -> None:
             eventually(lambda: replay(run_dir, file, "fixed")["samples"] > 1, every_s=1, what="samples")
             assert replay(run_dir, file, "fixed")["recorded"]["ended"] is None, "it is read while it is written"
             daemon.kill()
-            _, said = process.communicate(timeout=30)
+            _, said = process.communicate(timeout=PATIENCE_S)
             assert process.returncode == 3
             assert said.splitlines()[-1].startswith(f"adocctl: no daemon answers any more; {file} has ")
     found = replay(run_dir, file, "adoc")
@@ -310,7 +310,7 @@ def test_a_database_that_is_opened_again_is_another_session(run_dir: Path) -> No
             before = len(lines_whole(file))
             eventually(lambda: len(lines_whole(file)) > before + 2, what="snapshots again")
             process.send_signal(signal.SIGTERM)
-            process.communicate(timeout=20)
+            process.communicate(timeout=PATIENCE_S)
             assert process.returncode == 0
     found = replay(run_dir, file, "adoc")
     assert (found["sessions"], found["gaps"]) == (2, 0)

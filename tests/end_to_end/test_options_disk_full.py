@@ -45,7 +45,6 @@ def test_a_change_that_cannot_be_persisted_is_in_force_all_the_same(
             program.ask("write", 30 * MIB)
             made = eventually(
                 lambda: [one for one in decisions(run_dir) if one["outcome"] == "applied-unpersisted"],
-                within_s=40,
                 every_s=0.2,
                 what="a change without its file",
             )

@@ -13,7 +13,7 @@ from tests.native.conftest import Connect, Start
 from tests.support.agent_client import AgentClient, Json
 from tests.support.changes import back, family, limiter
 from tests.support.programs import Program
-from tests.support.waiting import always, eventually
+from tests.support.waiting import PATIENCE_S, always, eventually
 
 MIB = 1 << 20
 OWNERS, LOW = 100 * MIB, 2 * MIB
@@ -56,7 +56,7 @@ class Hanging:
         yield
         assert answers == [], "the change did not hang: the test shows nothing"
         self.host.ask("unstall", self.path)
-        changer.join(timeout=20)
+        changer.join(timeout=PATIENCE_S)
         eventually(lambda: not self.client.fresh_snapshot(self.db)["change_in_flight"], what="the end of the change")
 
     def limit(self) -> int:
@@ -128,7 +128,7 @@ def test_a_close_leaves_the_owners_limit(hanging: Hanging) -> None:
     eventually(lambda: hanging.limit() == OWNERS, what="the limit is lifted")
     assert answers == [], "the change did not hang: the test shows nothing"
     hanging.host.ask("close", hanging.path)
-    changer.join(timeout=20)
+    changer.join(timeout=PATIENCE_S)
     hanging.db = hanging.client.only_database()["id"]
     assert hanging.limit() == OWNERS
 

@@ -12,7 +12,7 @@ from tests.native.conftest import Connect, Start
 from tests.support.agent_client import AgentClient, Json
 from tests.support.changes import back, family, limiter
 from tests.support.programs import Program
-from tests.support.waiting import eventually
+from tests.support.waiting import PATIENCE_S, eventually
 
 CHANGE, UNDO = family(max_write_buffer_number="4"), back(family(max_write_buffer_number="2"))
 
@@ -77,7 +77,7 @@ def test_a_change_in_a_stall_holds_up_nobody(stalled: Program, connect: Connect,
     assert steps == [], "the change did not hang: the test shows nothing"
     hung_s = time.monotonic() - began_s
     stalled.ask("unstall", directory / "db")
-    changer.join(timeout=20)
+    changer.join(timeout=PATIENCE_S)
     assert [step["outcome"] for step in steps] == ["applied"]
     assert steps[0]["elapsed_s"] > 0.9 * hung_s
     eventually(lambda: client.snapshot(db)["change_in_flight"] is False, what="the end of the change")
@@ -103,7 +103,7 @@ def test_a_lease_that_ends_during_a_change(stalled: Program, connect: Connect, d
     eventually(lambda: client.snapshot(db)["lease"] is None, what="the lease to expire")
     assert steps == [], "the change did not hang: the test shows nothing"
     stalled.ask("unstall", directory / "db")
-    changer.join(timeout=20)
+    changer.join(timeout=PATIENCE_S)
     assert [step["outcome"] for step in steps][:1] == ["applied"]
     eventually(lambda: client.snapshot(db)["restore"]["state"] == "done", what="the restore")
     assert stalled.ask("get_option", directory / "db", "default", "max_write_buffer_number") == "2"
@@ -136,7 +136,7 @@ def test_a_rate_limit_is_restored_though_a_change_hangs(start: Start, connect: C
     )
     assert steps == [], "the change did not hang: the test shows nothing"
     host.ask("unstall", directory / "db")
-    changer.join(timeout=20)
+    changer.join(timeout=PATIENCE_S)
     eventually(lambda: client.snapshot(db)["restore"]["state"] == "done", what="the restore")
     assert client.fresh_snapshot(db)["restore"]["errors"] == []
 
@@ -161,7 +161,7 @@ def test_one_stalled_database_does_not_hold_up_another(stalled: Program, connect
     assert free["outcome"] == "applied"
     assert steps == [], "the other one hangs all the while"
     stalled.ask("unstall", directory / "db")
-    changer.join(timeout=20)
+    changer.join(timeout=PATIENCE_S)
     assert [step["outcome"] for step in steps] == ["applied"]
 
 
@@ -180,7 +180,7 @@ def test_closing_while_a_change_hangs(stalled: Program, connect: Connect, direct
     changer.start()
     eventually(lambda: client.snapshot(db)["change_in_flight"], what="the change in flight")
     stalled.ask("close", directory / "db")
-    changer.join(timeout=20)
+    changer.join(timeout=PATIENCE_S)
     assert statuses[0] in (200, 404, 409)
     assert client.databases() == []
 
@@ -211,5 +211,5 @@ def test_changes_that_wait_are_few(stalled: Program, connect: Connect, directory
         another.change(db, epoch, [CHANGE], [UNDO]).refused(503, "unavailable")
     stalled.ask("unstall", directory / "db")
     for changer in changers:
-        changer.join(timeout=20)
+        changer.join(timeout=PATIENCE_S)
     assert sorted(statuses) == [200] * 9 + [503] * 3

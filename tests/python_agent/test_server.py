@@ -44,7 +44,7 @@ def serve(run_dir: Path) -> Iterator[Serve]:
 
 def connect(path: Path) -> socket.socket:
     connection = socket.socket(socket.AF_UNIX)
-    connection.settimeout(5)
+    connection.settimeout(PATIENCE_S)
     connection.connect(str(path))
     return connection
 

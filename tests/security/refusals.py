@@ -7,6 +7,8 @@ import http.client
 import socket
 from collections.abc import Mapping
 
+from tests.support.waiting import PATIENCE_S
+
 Address = str | tuple[str, int]
 
 _WEBSOCKET = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: "
@@ -55,7 +57,7 @@ def refused(address: Address, sent: bytes) -> int | None:
     """Send it, and read the answer; its status, None where there is none."""
     family = socket.AF_UNIX if isinstance(address, str) else socket.AF_INET
     with socket.socket(family) as connection:
-        connection.settimeout(10)
+        connection.settimeout(PATIENCE_S)
         connection.connect(address)
         with contextlib.suppress(ConnectionError):  # it may be refused before it is all sent
             connection.sendall(sent)

@@ -24,7 +24,7 @@ from adocd.api.limits import MAX_HEAD_BYTES
 from adocd.api.operations import OPERATIONS, most_body_bytes
 from tests.security.served import served
 from tests.support.agent_client import UnixConnection
-from tests.support.waiting import eventually
+from tests.support.waiting import PATIENCE_S, eventually
 
 #: What takes the largest body that there is.
 POLICY = "/v1/targets/3f2a/policy"
@@ -102,7 +102,7 @@ def connect(path: Path) -> Iterator[Connect]:
 
         def connected() -> socket.socket:
             connection = stack.enter_context(socket.socket(socket.AF_UNIX))
-            connection.settimeout(5)
+            connection.settimeout(PATIENCE_S)
             connection.connect(str(path))
             return connection
 

@@ -14,6 +14,7 @@ from adocd.api import server
 from adocd.api.web import upstream
 from adocd.api.web.upstream import Upstream
 from adocd.targets.errors import Silent, Unreachable
+from tests.support.waiting import PATIENCE_S
 
 
 class Daemon:
@@ -50,7 +51,7 @@ async def at_work(daemon: Daemon, path: Path) -> AsyncIterator[None]:
 
 
 async def until(daemon: Daemon, waiting: int) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_S):
         while daemon.waiting < waiting:  # noqa: ASYNC110 - of another loop's making
             await asyncio.sleep(0.01)
 

@@ -400,7 +400,7 @@ def test_sigterm_ends_it_in_order(program: Path, disk: Path, loop: OpenArrivals 
         with pytest.raises(subprocess.TimeoutExpired):
             load.process.wait(0.5)
         load.process.send_signal(signal.SIGTERM)
-        assert load.process.wait(5) == 128 + signal.SIGTERM
+        assert load.process.wait(PATIENCE_S) == 128 + signal.SIGTERM
     result = read_result(asked.result)
     assert result.interrupted
     measured = result.measured
@@ -427,5 +427,5 @@ def test_the_database_is_seen_through_the_preloaded_agent(
                 lambda: agent.fresh_snapshot(database["id"])["tickers"].get("rocksdb.number.keys.written", 0) > 100
             )
         load.process.send_signal(signal.SIGTERM)
-        assert load.process.wait(10) == 128 + signal.SIGTERM
+        assert load.process.wait(PATIENCE_S) == 128 + signal.SIGTERM
     assert read_result(asked.result).interrupted

@@ -28,6 +28,7 @@ from tests.daemon.book.journal.test_full_disk import file_size_limit
 from tests.daemon.book.runs import JOBS, Time, in_two_runs, opened, override, pause
 from tests.daemon.book.slow import held
 from tests.daemon.harness import ADOC, Scene, outcomes, overflowing, ticks, until, with_agent, write_buffer_size
+from tests.support.waiting import PATIENCE_S
 
 DAY_S = 86400.0
 POLICY = Policy("adoc", {"threads_max": 8}, dry_run=True, shaping=Shaping(step_factor=2.0))
@@ -389,7 +390,7 @@ def test_what_operators_ask_for_while_the_journal_hangs_is_refused_and_not_done_
                     book.reset_policy(A),
                     book.forget_target(A),
                 )
-                async with asyncio.timeout(30.0):
+                async with asyncio.timeout(PATIENCE_S):
                     refused = await asyncio.gather(*asked, return_exceptions=True)
             assert {str(each) for each in refused} == {f"the journal {path} has not answered for 0.3 s"}
             assert {type(each) for each in refused} == {JournalUnwritable}

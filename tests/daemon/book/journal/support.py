@@ -16,6 +16,7 @@ from adocd.model.decision_record import DecisionRecord, Outcome
 from adocd.model.knob import Knob
 from adocd.model.policy import Policy
 from adocd.model.values import OptionName
+from tests.support.waiting import PATIENCE_S
 
 T = TypeVar("T")
 A, B = "00000000000000aa", "00000000000000bb"
@@ -95,7 +96,7 @@ def decision(
 
 async def until_written(journal: Journal) -> None:
     """Wait until no decision waits."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_S):
         while journal.waiting_decisions:  # noqa: ASYNC110 - nobody is told
             await asyncio.sleep(0.005)
 

@@ -15,6 +15,7 @@ from adocd.daemon.book.journal.journal import Journal
 from tests.daemon.book.journal.support import JOBS, A, with_journal
 from tests.daemon.book.journal.writer import FLUSH_EVERY, WINDOW, option, write
 from tests.support.forked import PROCESSES
+from tests.support.waiting import PATIENCE_S
 
 
 class Writer:
@@ -110,7 +111,7 @@ def test_an_opening_that_is_cancelled_leaves_no_lock(tmp_path: Path) -> None:
         opening.cancel()
         with pytest.raises(asyncio.CancelledError):
             await opening
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_S):
             while True:
                 try:
                     journal = await Journal.open(path, run="r", wall_clock=lambda: 0.0)

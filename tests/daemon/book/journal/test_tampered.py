@@ -26,6 +26,7 @@ from adocd.model.policy import Policy
 from adocd.model.values import of_database, of_family
 from tests.daemon.book.journal.support import NOW_UNIX_S, A, B, decision, noise, override, overwrite, pause
 from tests.daemon.book.journal.test_full_disk import file_size_limit
+from tests.support.waiting import PATIENCE_S
 
 JOBS, BATCH = of_database("max_background_jobs"), of_family("default", "write_buffer_size")
 CLOCKS = Clocks(lambda: 1000.0, lambda: NOW_UNIX_S)
@@ -101,14 +102,14 @@ async def fill(book: Book) -> None:
 
 async def settled(book: Book) -> None:
     """Wait until all that was said is written."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_S):
         while book.unsaved:  # noqa: ASYNC110 - nobody is told
             await asyncio.sleep(0.005)
 
 
 async def mended(book: Book, before: str | None = None) -> str:
     """Look as the daemon does every two seconds, until the journal was written anew."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_S):
         while book.rescued in (None, before) or book.problem is not None:
             book.save()
             await asyncio.sleep(0.02)
