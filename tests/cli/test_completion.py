@@ -14,6 +14,7 @@ from tests.cli.harness import BIN, command, wait_for_target
 from tests.cli.harness import quickly_serving as serving
 from tests.support.fake_agent import FakeAgent
 from tests.support.fake_database import FakeDatabase
+from tests.support.waiting import eventually
 
 FILES = {"bash": ".bashrc", "zsh": ".zfunc/_adocctl", "fish": ".config/fish/completions/adocctl.fish"}
 
@@ -38,21 +39,22 @@ def test_conditions(run_dir: Path) -> None:
     store = run_dir / "orders" / "0_3" / "rocksdb" / "balances"
     with FakeAgent(run_dir, [FakeDatabase(store), FakeDatabase(run_dir / "mydb")]), serving(run_dir):
         wait_for_target(run_dir)
-        assert completed(run_dir, "set-policy", "adoc", "--where", "s") == ["store="]
-        assert completed(run_dir, "targets", "--where", "store=b") == ["store=balances"]
-        assert completed(run_dir, "targets", "--where", "segment=") == []
+        eventually(lambda: completed(run_dir, "set-policy", "adoc", "--where", "s") == ["store="])
+        eventually(lambda: completed(run_dir, "targets", "--where", "store=b") == ["store=balances"])
+        eventually(lambda: completed(run_dir, "targets", "--where", "segment=") == [])
 
 
 def test_what_the_daemon_knows(run_dir: Path) -> None:
     with FakeAgent(run_dir, [FakeDatabase(run_dir / "mydb")]), serving(run_dir):
         wait_for_target(run_dir)
-        assert completed(run_dir, "status", "my") == ["mydb"]
-        assert completed(run_dir, "status", f"{run_dir}/m") == [f"{run_dir}/mydb"]
-        assert "spring-and-gear" in completed(run_dir, "set-policy", "sp")
-        assert "threads_max=" in completed(run_dir, "set-policy", "adoc", "--set", "threads_")
-        assert "mimd.max_bytes_per_s=" in completed(run_dir, "simulate", "--policy", "adoc+mimd", "--set", "mimd.")
+        eventually(lambda: completed(run_dir, "status", "my") == ["mydb"])
+        eventually(lambda: completed(run_dir, "status", f"{run_dir}/m") == [f"{run_dir}/mydb"])
+        eventually(lambda: "spring-and-gear" in completed(run_dir, "set-policy", "sp"))
+        eventually(lambda: "threads_max=" in completed(run_dir, "set-policy", "adoc", "--set", "threads_"))
+        of_mimd = ("simulate", "--policy", "adoc+mimd", "--set", "mimd.")
+        eventually(lambda: "mimd.max_bytes_per_s=" in completed(run_dir, *of_mimd))
         command("adocctl", "override", "set", "max_background_jobs=4", run_dir=run_dir).ok()
-        assert completed(run_dir, "override", "remove", "m") == ["max_background_jobs"]
+        eventually(lambda: completed(run_dir, "override", "remove", "m") == ["max_background_jobs"])
 
 
 def test_what_needs_no_daemon(run_dir: Path) -> None:

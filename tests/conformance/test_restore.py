@@ -31,9 +31,9 @@ def restored(client: AgentClient, db: str) -> Json:
     return found
 
 
-def changed(client: AgentClient, db: str, plan: list[Json], ttl_s: float = 60) -> int:
+def changed(client: AgentClient, db: str, plan: list[Json]) -> int:
     """Make the change with this plan, and return the epoch."""
-    epoch = client.acquire(db, ttl_s=ttl_s)
+    epoch = client.acquire(db)
     assert [step["outcome"] for step in client.change(db, epoch, [CHANGE], plan).ok()["steps"]] == ["applied"]
     eventually(lambda: options(client, db) == ("4194304", "5"), what="the change")
     return epoch
@@ -46,13 +46,14 @@ def test_armed_while_the_lease_holds(client: AgentClient, db: str) -> None:
 
 
 def test_on_expiry(client: AgentClient, db: str) -> None:
-    began_s = time.monotonic()
-    epoch = changed(client, db, UNDO, ttl_s=0.5)
+    epoch = changed(client, db, UNDO)
     cursor = client.snapshot(db, 0)["last_event"]
+    began_s = time.monotonic()
+    client.put_lease(db, "tester", ttl_s=0.5, epoch=epoch).ok()
     eventually(lambda: options(client, db) == ("8388608", "3"), what="the original values")
     assert time.monotonic() - began_s >= 0.5, "not before the lease ended"
     restored(client, db)
-    snapshot = client.snapshot(db, max(0, cursor - 3))
+    snapshot = client.snapshot(db, cursor)
     events = {event["kind"]: event["monotonic_s"] for event in snapshot["events"]}
     assert began_s + 0.5 <= events["lease_expired"] <= events["restore_begin"]
     kinds = [event["kind"] for event in snapshot["events"]]
@@ -197,8 +198,9 @@ def test_a_new_lease_inherits_the_rest(host: Host, client: AgentClient, db: str)
 
 def test_an_inherited_plan_survives_another_silence(host: Host, client: AgentClient, db: str) -> None:
     plan = [back(family(write_buffer_size="8388608", max_write_buffer_number="3"), when=MEMTABLE_EMPTY)]
-    changed(client, db, plan, ttl_s=0.5)
+    epoch = changed(client, db, plan)
     host.write(1000)
+    client.put_lease(db, "tester", ttl_s=0.5, epoch=epoch).ok()
     eventually(lambda: client.snapshot(db)["restore"]["state"] == "waiting", what="the wait")
     client.acquire(db, "successor", ttl_s=0.5)
     host.flush()

@@ -133,7 +133,6 @@ def test_an_old_snapshot_is_replaced(client: AgentClient, db: str) -> None:
         lambda: (found := client.snapshot(db))["sequence"] > first["sequence"] and found, what="a newer snapshot"
     )
     assert later["monotonic_s"] > first["monotonic_s"]
-    assert later["sequence"] == first["sequence"] + 1
 
 
 def test_the_time_of_writes_is_as_the_capability_says(host: Host, client: AgentClient, db: str) -> None:

@@ -4,6 +4,7 @@ import pytest
 
 from adocd.controllers.adoc import Adoc
 from adocd.daemon.book import book
+from tests.support.waiting import PATIENCE_S
 
 
 @pytest.fixture(autouse=True)
@@ -15,4 +16,4 @@ def _quick_law(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def _patient_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Give the journal time to answer: on a busy machine a commit can take longer than operators wait for it."""
-    monkeypatch.setattr(book, "_TOLD_WITHIN_S", 30.0)
+    monkeypatch.setattr(book, "_TOLD_WITHIN_S", PATIENCE_S)

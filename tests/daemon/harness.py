@@ -90,12 +90,26 @@ def session_of(loop: TargetLoop) -> Session:
     return attached.session
 
 
-async def ticks(loop: TargetLoop, count: int) -> list[str]:
-    """Tick so that each tick sees a fresh snapshot, again where the agent answers with an old one; the sentences."""
-    return [await _fresh_tick(loop) for _ in range(count)]
+async def ticks(loop: TargetLoop, count: int, *, in_flight: bool = False) -> list[str]:
+    """Tick so that each tick sees a fresh snapshot, again where the agent answers with an old one; the sentences.
+
+    A change is over before the next tick, because the journal's disk and the agent may take long on a busy machine; but
+    not with `in_flight`, where a test holds one up.
+    """
+    return [await _fresh_tick(loop, in_flight=in_flight) for _ in range(count)]
 
 
-async def _fresh_tick(loop: TargetLoop) -> str:
+async def landed(loop: TargetLoop) -> None:
+    """Wait until no change is in flight."""
+    attached = loop._attached
+    if attached is not None and attached.session is not None:
+        await attached.session.flight.settle(PATIENCE_S)
+        assert attached.session.flight.in_flight_s is None, f"a change is still in flight after {PATIENCE_S} s"
+
+
+async def _fresh_tick(loop: TargetLoop, *, in_flight: bool) -> str:
+    if not in_flight:
+        await landed(loop)
     deadline_s = time.monotonic() + PATIENCE_S
     while True:
         seen_s = _snapshot_s(loop)
@@ -125,7 +139,7 @@ async def ticked_until(loop: TargetLoop, condition: Callable[[], bool], what: st
     deadline_s = time.monotonic() + PATIENCE_S
     while not condition():
         assert time.monotonic() < deadline_s, f"not within {PATIENCE_S} s: {what}"
-        await ticks(loop, 1)
+        await ticks(loop, 1, in_flight=True)
 
 
 def overflowing(path: Path, *, database_options: dict[str, str] | None = None, **options: str) -> FakeDatabase:

@@ -110,6 +110,8 @@ NEWEST = (*NEWER_BOUND, *OLDER_BOUND)
 MINUTE = "tide-cap-210"
 #: Today's law, where the debt bounds level 0, too, at fewer files where these are larger.
 FULL = "flood-cap-210"
+#: Today's law, into a database that has data; the free space bounds level 0.
+OVERWRITE = "overwrite-cap-210"
 BURSTS = "burst-cap-15"
 #: Near its maximum for ten minutes, where level 0 never came to the slope.
 STEADY = "long-two-phase-cap-13"
@@ -142,7 +144,7 @@ def test_which_runs_of_tide_are_of_todays_law(results: Mapping[str, FoundResults
     told = page.partition("**Which runs of `tide` are of today's law.**")[2].partition("**The rate limiter.**")[0]
     todays, _, older = told.partition("All others are of an older law")
     names = {name for name in re.findall(r"`([a-z0-9-]+)`", todays) if name in results}
-    assert names == {*NEWEST, FULL, *SHORT, *UNCHANGED}
+    assert names == {*NEWEST, FULL, OVERWRITE, *SHORT, *UNCHANGED}
     assert {name for name in re.findall(r"`([a-z0-9-]+)`", older) if name in results} == {
         *SLOPE,
         *EBBED,
@@ -171,7 +173,7 @@ def test_where_writes_came_to_the_slope(results: Mapping[str, FoundResults]) -> 
             for run in of_tide(results, block)
         ]
 
-    for block in (*SLOPE, "reads-cap-210", *NEWEST, FULL):
+    for block in (*SLOPE, "reads-cap-210", *NEWEST, FULL, OVERWRITE):
         assert all(came(block)), block
     for block in (*UNCHANGED, "tide-cap-13", *SHORT):
         assert not any(came(block)), block
@@ -269,18 +271,22 @@ def test_what_bounds_level_0_in_the_minute(results: Mapping[str, FoundResults]) 
         if each.settings.get("level0_stop_trigger", 200) != 200
     )
     assert f"after an ebb what was due bounds it at {steady[0]} to {steady[-1]};" in page
+    overwriting = last(OVERWRITE)
+    assert len(set(overwriting)) == 2
+    assert f"the overwriting, where it does so at {overwriting[0]} or {overwriting[-1]};" in page
     bursts = last(BURSTS)
     assert f"the bursts, where it does so at {bursts[0]} to {bursts[-1]};" in page
 
 
 def test_which_schemes_lack_their_twins_in_memory() -> None:
-    """The page names nine blocks, one profile of `wal-cap-210` each."""
+    """The page names ten blocks, one profile of `wal-cap-210` each."""
     page = " ".join((REPOSITORY / "docs" / "evaluation.md").read_text().split())
     missing = re.findall(r"^\| (\S+) \| missing \|", (KEPT / "report.md").read_text(), re.MULTILINE)
-    assert Counter(missing) == {"adoc": 5, "silk-o": 3, "tide": 1}
+    assert Counter(missing) == {"adoc": 5, "silk-o": 3, "tide": 2}
     assert (
         "`adoc` has none in `tide-cap-13`, `flood-cap-13`, `flood-cap-15` and `wal-cap-210`'s two profiles, `silk-o` "
-        "none in `flood-cap-13`, `flood-cap-15` and `peaks-100-cap-5`, and `tide` none in `long-two-phase-cap-13`"
+        "none in `flood-cap-13`, `flood-cap-15` and `peaks-100-cap-5`, and `tide` none in `long-two-phase-cap-13` and "
+        "`overwrite-cap-210`"
     ) in page
 
 

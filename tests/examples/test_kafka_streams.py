@@ -60,7 +60,7 @@ def test_adoc_acts_on_its_stalls_and_it_ends_at_ctrl_c(classpath: str, run_dir: 
 
 
 def test_each_store_is_a_database_and_the_pace_is_kept(classpath: str, run_dir: Path, java_agent: Path) -> None:
-    program = orders(classpath, run_dir, "--stores", "3", "--records-per-s", "500", "--seconds", "5")
+    program = orders(classpath, run_dir, "--stores", "3", "--records-per-s", "500", "--seconds", "10")
     began_s = time.monotonic()
     with quickly_serving(run_dir), started(["adocd", "exec", "--", *program], run_dir) as application:
 

@@ -22,7 +22,7 @@ def live(client: AgentClient, db: str, option: str = "bytes_per_sync") -> str:
 
 def persisted(directory: Path) -> str:
     """Read what a program finds that reloads its OPTIONS file."""
-    newest = max((directory / "db").glob("OPTIONS-*"), key=lambda path: int(path.name[8:]))
+    newest = max((directory / "db").glob("OPTIONS-*[0-9]"), key=lambda path: int(path.name[8:]))
     (value,) = [
         line.partition("=")[2]
         for line in map(str.strip, newest.read_text().splitlines())
@@ -57,9 +57,9 @@ def test_the_daemons_changes_leave_it_off(start: Start, connect: Connect, direct
         eventually(lambda: command("adocctl", "status", run_dir=run_dir).status == 0, what="a target")
         command("adocctl", "override", "set", "max_background_jobs=4", run_dir=run_dir).ok()
         eventually(lambda: live(client, db, "max_background_jobs") == "4", what="it is tuned")
-        assert live(client, db) == persisted(directory) == OFF
+        eventually(lambda: live(client, db) == persisted(directory) == OFF, what="it stays off")
         command("adocctl", "restore", "--all", run_dir=run_dir).ok()
         eventually(lambda: live(client, db, "max_background_jobs") == "2", what="it is back")
-        assert live(client, db) == persisted(directory) == OFF
+        eventually(lambda: live(client, db) == persisted(directory) == OFF, what="it stays off")
     assert client.fresh_snapshot(db)["restore"]["state"] in ("none", "done")
     assert live(client, db) == persisted(directory) == OFF

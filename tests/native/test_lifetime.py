@@ -71,8 +71,10 @@ def test_a_restore_reaches_the_database(start: Start, connect: Connect, director
     host.ask("open", directory / "db")
     client = connect(host)
     db = client.only_database()["id"]
-    client.change(db, client.acquire(db, ttl_s=0.5), [family(write_buffer_size="4194304")], UNDO).ok()
+    epoch = client.acquire(db)
+    client.change(db, epoch, [family(write_buffer_size="4194304")], UNDO).ok()
     assert host.ask("get_option", directory / "db", "default", "write_buffer_size") == "4194304"
+    client.put_lease(db, "tester", ttl_s=0.5, epoch=epoch).ok()
     eventually(
         lambda: host.ask("get_option", directory / "db", "default", "write_buffer_size") == "67108864",
         what="the restore",

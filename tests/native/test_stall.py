@@ -98,7 +98,8 @@ def test_a_lease_that_ends_during_a_change(stalled: Program, connect: Connect, d
 
     changer = threading.Thread(target=change)
     changer.start()
-    eventually(lambda: client.snapshot(db)["change_in_flight"], what="the change in flight")
+    # In flight is also what waits for its turn, and without the lease it would be refused.
+    eventually(lambda: client.fresh_snapshot(db)["restore"]["steps_left"] == len(plan), what="the change's plan")
     client.put_lease(db, "tester", ttl_s=0.5, epoch=epoch).ok()
     eventually(lambda: client.snapshot(db)["lease"] is None, what="the lease to expire")
     assert steps == [], "the change did not hang: the test shows nothing"

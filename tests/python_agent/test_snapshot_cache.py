@@ -32,7 +32,7 @@ def test_a_request_that_came_while_a_sample_was_taken_gets_that_sample(
     aged_s: float, taken: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Unless that one, too, has become old by then."""
-    monkeypatch.setattr(snapshot, "WAIT_S", PATIENCE_S)
+    monkeypatch.setattr(snapshot, "FIRST_WAIT_S", PATIENCE_S)
     now_s = 100.0
     measurement = Measurement()
     cache = SnapshotCache(measurement.take, lambda: now_s)

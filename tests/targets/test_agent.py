@@ -21,6 +21,7 @@ from adocd.model.snapshot import HistogramTotals, Snapshot
 from adocd.targets.agent import Agent
 from adocd.targets.errors import Closed, Dead, NotAnAgent, Refused, Silent, TargetError, Unreachable, WrongVersion
 from adocd.targets.http import UnixHttpConnection
+from tests.daemon.harness import until
 from tests.support.fake_agent import FakeAgent
 from tests.support.fake_database import FakeDatabase
 from tests.support.waiting import PATIENCE_S
@@ -259,13 +260,17 @@ def test_a_change_is_never_sent_twice(tmp_path: Path) -> None:
             change = ColumnFamilyChange("default", {"write_buffer_size": "1048576"})
             back = RestoreStep(ColumnFamilyChange("default", {"write_buffer_size": "67108864"}))
             await target.change("me", lease.epoch, (change,), (back,))
+
+            def changes() -> int:
+                return [method for method, _, _ in fake.requests].count("PATCH")
+
             with database.hold_changes():
                 sent = asyncio.create_task(target.change("me", lease.epoch, (back.change,), (back,)))
-                await asyncio.sleep(0.1)
+                await until(lambda: changes() == 2, "the second change has been received")
                 await target.close()
                 with pytest.raises(Unreachable):
                     await sent
-            assert [method for method, _, _ in fake.requests].count("PATCH") == 2
+            assert changes() == 2
             await agent.close()
 
     asyncio.run(run())
@@ -321,9 +326,9 @@ def test_options_that_did_not_change_are_the_same_object(tmp_path: Path) -> None
             one, other = await target.snapshot(None), await target.snapshot(None)
             assert one.options is other.options
             fake.databases[0].options.database["max_background_jobs"] = "7"
-            await asyncio.sleep(0.06)
-            changed = await target.snapshot(None)
-            assert changed.options.database["max_background_jobs"] == "7"
+            async with asyncio.timeout(PATIENCE_S):
+                while (changed := await target.snapshot(None)).options.database["max_background_jobs"] != "7":  # noqa: ASYNC110 - nobody tells
+                    await asyncio.sleep(0.01)
             assert changed.options is not one.options
             await target.close()
             await agent.close()

@@ -216,13 +216,13 @@ def test_a_log_that_cannot_be_read_is_said(program: Program, database: Path) -> 
 def test_a_device_that_hangs_makes_it_silent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who follows it, and who stops it, waits no longer than for an agent that does not answer."""
     release = threading.Event()
-    monkeypatch.setattr(target_module, "_PATIENCE_S", 0.2)
     (tmp_path / "LOG").write_bytes(line("RocksDB version: 9.8.4"))
     (tmp_path / "IDENTITY").write_text("identity")
 
     async def body() -> None:
         directory = Directory(tmp_path)
         target = await directory.open(await directory.look())
+        monkeypatch.setattr(target_module, "_PATIENCE_S", 0.2)
         monkeypatch.setattr(DirectoryReading, "read", lambda _: release.wait(30))
         monkeypatch.setattr(DirectoryPlace, "look", lambda _: release.wait(30))
         threads = threading.active_count()

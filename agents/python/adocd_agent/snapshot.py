@@ -11,6 +11,8 @@ from adocd_agent.problems import Refusal, database_closed
 Json = Any
 MAX_AGE_S = 0.05
 WAIT_S = 0.2
+#: For the first sample, where there is no old one to answer with.
+FIRST_WAIT_S = 2.0
 
 
 class SnapshotCache:
@@ -34,7 +36,8 @@ class SnapshotCache:
             if self._is_old():
                 self.wanted.set()
                 self.wake()
-                self._changed.wait_for(lambda: self._closed or not self._is_old(), WAIT_S)
+                patience_s = FIRST_WAIT_S if self._newest is None else WAIT_S
+                self._changed.wait_for(lambda: self._closed or not self._is_old(), patience_s)
             if self._closed:
                 raise database_closed()
             if self._newest is None:

@@ -112,7 +112,7 @@ def test_a_pin_that_was_not_given_an_end_has_one_and_null_has_none(tmp_path: Pat
 
 def test_an_expired_pin_goes_by_itself(tmp_path: Path) -> None:
     async def body(service: Service) -> None:
-        await service.call("PUT", f"{service.target}/overrides/{SLOWDOWN}", {"value": "30", "for_s": 0.8})
+        await service.call("PUT", f"{service.target}/overrides/{SLOWDOWN}", {"value": "30", "for_s": 5})
         await until(lambda: options(service)[SLOWDOWN] == "30", "it is pinned")
         await until(lambda: options(service)[SLOWDOWN] == "20", "its time has come")
         assert await listed(service) == []

@@ -55,8 +55,7 @@ def test_what_could_not_be_written_is_written_as_soon_as_it_can(
         monkeypatch.setattr(content, "replace_all", full)
         book.pauses.enter(pause(A))
         assert book.unpin(A, pinned.option, None)
-        await asyncio.sleep(0.1)
-        assert book.problem is not None
+        await until(lambda: book.problem is not None, "it cannot be written")
         assert book.unsaved == 2
         with pytest.raises(JournalError):
             await book.intend(A, "/db", "s1", {JOBS: "4"}.items(), {JOBS: "2"})
@@ -375,12 +374,12 @@ def test_what_operators_ask_for_while_the_journal_hangs_is_refused_and_not_done_
     path: Path, time: Time, monkeypatch: pytest.MonkeyPatch, hangs: str
 ) -> None:
     """Otherwise one request would hold up those for all other databases, and be done when nobody expects it."""
-    monkeypatch.setattr(book_module, "ANSWERS_WITHIN_S", 0.3)
 
     async def run() -> None:
         async with opened(path, time) as book:
             await book.set_policy(A, "/db", Policy("adoc"), "tests")
-            with held(book):
+            with held(book), monkeypatch.context() as impatient:
+                impatient.setattr(book_module, "ANSWERS_WITHIN_S", 0.3)
                 if hangs == "since long":
                     book.save()
                     time.pass_s(1.0)

@@ -15,7 +15,6 @@ import pytest
 
 from adocd.controllers import registry
 from adocd.daemon.book.journal.records import Pause
-from adocd.daemon.control import law
 from adocd.model.decision import Setting
 from adocd.model.knob import MIB, Knob
 from adocd.model.policy import Policy
@@ -168,7 +167,7 @@ def test_five_seconds_in_one_law_hold_up_nobody_else(
     slow, other = FakeDatabase(tmp_path / "slow" / "db"), overflowing(tmp_path / "other" / "db")
 
     async def run() -> None:
-        settings = loop_settings(lease_ttl_s=1.0)
+        settings = loop_settings(lease_ttl_s=4.0, step_limit_s=1.0)
         async with Scene(tmp_path / "slow", slow) as one, Scene(tmp_path / "other", other) as two:
             bad, good = await one.attach(Policy("theirs"), settings), await two.attach(Policy("adoc"), settings)
             running = [asyncio.create_task(loop.run()) for loop in (bad, good)]
@@ -181,7 +180,7 @@ def test_five_seconds_in_one_law_hold_up_nobody_else(
             assert turns > 20, "the loop had none while the law held it up"
             assert bad.status.policy == Policy("fixed")
             (record,) = bad.remembered.decisions
-            assert record.signal == f"theirs failed: it took more than {law.STEP_LIMIT_S:g} s to decide"
+            assert record.signal == "theirs failed: it took more than 1 s to decide"
             assert write_buffer_size(other) != str(64 * MIB)
             assert len(epochs) == 1, "its lease was renewed, and never acquired anew"
             for task in running:
@@ -227,7 +226,7 @@ def test_a_pause_while_the_journal_writes_is_respected(tmp_path: Path, monkeypat
         monkeypatch.setattr(scene.book, "intend", slow)
         loop = await scene.attach(Policy("theirs"))
         await ticks(loop, 3)
-        assert outcomes(loop) == ["refused"]
+        await until(lambda: outcomes(loop) == ["refused"], "the change is not sent")
         assert database.executed == []
         assert (await ticks(loop, 1))[-1] == "paused: alice looks"
 

@@ -21,6 +21,7 @@ from tests.daemon.harness import (
     ADOC,
     FIXED,
     Scene,
+    landed,
     loop_settings,
     options,
     outcomes,
@@ -472,6 +473,7 @@ def test_compaction_goes_on_at_the_limit_and_its_return_is_staged(tmp_path: Path
         l0["rocksdb.num-files-at-level0"] = 50
         await ticks(loop, 1)
         await until(lambda: options(database)["disable_auto_compactions"] == "false", "compaction goes on")
+        await landed(loop)
         change = database.executed[-1]["options"]
         assert change["level0_stop_writes_trigger"] == str(1 << 30), "raised in the same call: writes must not stop"
         assert rules(loop)[-1] == "safety.compaction"
@@ -499,6 +501,7 @@ def test_compaction_goes_on_though_the_daemon_stands_back(tmp_path: Path) -> Non
         await pin(scene, "write_buffer_size", str(32 * MIB))
         await ticks(loop, 2)
         await until(lambda: options(database)["disable_auto_compactions"] == "true", "compaction is off")
+        await landed(loop)
         database.set_option("write_buffer_size", str(96 * MIB), "default")
         assert (await ticks(loop, 1))[-1].startswith("standing back")
         l0["rocksdb.num-files-at-level0"] = 50

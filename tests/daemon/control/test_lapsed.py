@@ -19,6 +19,7 @@ from tests.daemon.harness import (
     overflowing,
     pin,
     session_of,
+    ticked_until,
     ticks,
     until,
     with_agent,
@@ -31,7 +32,7 @@ SWITCH, STOP, HARD = "disable_auto_compactions", "level0_stop_writes_trigger", "
 PINS = {STOP: "100", HARD: str(200 << 30), SWITCH: "true"}
 ORIGINALS = {STOP: "36", HARD: str(256 << 30), SWITCH: "false"}
 OUT_OF_THE_WAY = {STOP: str(1 << 30), HARD: "0", SWITCH: "false"}
-LEASE_TTL_S = 1.0
+LEASE_TTL_S = 3.0
 #: So many files that neither the stop trigger nor a restore step that waits for them goes down.
 MANY_FILES = 50
 
@@ -150,9 +151,9 @@ def test_what_a_former_law_wanted_is_not_wanted_again(tmp_path: Path) -> None:
             assert "write_buffer_size" in {o.option for o in session_of(loop).steering.wanted}
             await loop.set_policy(Policy("stability"))
             await session_of(loop).flight.abandon()
-        await session_of(loop).flight.settle(5.0)
-        await ticks(loop, 3)
-        await until(lambda: write_buffer_size(database) == str(64 * MIB), "nobody wants ADOC's batch any more")
+        await ticked_until(
+            loop, lambda: write_buffer_size(database) == str(64 * MIB), "nobody wants ADOC's batch any more"
+        )
         assert "write_buffer_size" not in {o.option for o in session_of(loop).steering.wanted}
 
     with_agent(database, tmp_path, body)

@@ -18,6 +18,7 @@ from adocd.model.values import RATE_LIMITER
 from tests.controllers.laws import MB
 from tests.daemon.harness import (
     Scene,
+    landed,
     loop_settings,
     options,
     overflowing,
@@ -31,7 +32,6 @@ from tests.daemon.harness import (
 )
 from tests.support.fake_changes import FakeCapabilities
 from tests.support.fake_database import FakeDatabase
-from tests.support.waiting import PATIENCE_S
 
 MIMD: dict[str, ParameterValue] = {"mimd.max_bytes_per_s": 400 * MB, "mimd.refill_period_ms": 1}
 
@@ -91,7 +91,7 @@ def test_a_law_that_declines_says_so_and_what_it_has_set_goes_back(tmp_path: Pat
         loop = await scene.attach(Policy("mimd", {"max_bytes_per_s": 400 * MB, "refill_period_ms": 1}))
         await ticks(loop, 3)
         await until(lambda: database.options.rate_limiter_bytes_per_s != 150 * MB, "it begins")
-        await session_of(loop).flight.settle(PATIENCE_S)
+        await landed(loop)
         database.options.rate_limiter_bytes_per_s = 399 * MB
         for _ in range(6):
             sentence = (await ticks(loop, 1))[-1]
@@ -143,6 +143,7 @@ def test_a_limiter_that_moves_by_itself_is_left_alone_whatever_else_moves(
             await ticks(loop, 1)
         await ticks(loop, 2)
         for moved in (96, 80):
+            await landed(loop)
             database.options.rate_limiter_bytes_per_s = 399 * MB
             database.set_option("write_buffer_size", str(moved * MIB), "default")
             turned = options(database)["write_buffer_size"]
@@ -234,7 +235,9 @@ def test_a_lifted_limit_is_nobody_elses_though_the_answer_was_lost(tmp_path: Pat
             await ticked_until(loop, lambda: database.session.snapshot(None)["change_in_flight"], "the pin is sent")
             await session_of(loop).flight.abandon()
             database.options.rate_limiter_bytes_per_s = 150 * MB
-            assert "the agent may still be executing a change whose answer was lost" in await ticks(loop, 4)
+            assert "the agent may still be executing a change whose answer was lost" in await ticks(
+                loop, 4, in_flight=True
+            )
             database.options.rate_limiter_bytes_per_s = 20 * MB
         await ticked_until(loop, lambda: options(database)["write_buffer_size"] == str(128 * MIB), "the pin is set")
         await ticks(loop, 3)

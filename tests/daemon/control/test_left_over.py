@@ -229,7 +229,6 @@ def test_nothing_new_is_changed_while_the_journal_cannot_be_written_and_restores
 
 def test_a_journal_that_hangs_holds_up_no_restore(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its file system does not answer, for example NFS: a write neither succeeds nor fails."""
-    monkeypatch.setattr(book, "ANSWERS_WITHIN_S", 0.3)
     database, answers, intend = overflowing(tmp_path / "db"), threading.Event(), content.intend
 
     def hanging(*args: Any) -> Any:
@@ -238,6 +237,7 @@ def test_a_journal_that_hangs_holds_up_no_restore(tmp_path: Path, monkeypatch: p
 
     async def body(scene: Scene) -> None:
         loop = await tuned(scene)
+        monkeypatch.setattr(book, "ANSWERS_WITHIN_S", 0.3)
         monkeypatch.setattr(content, "intend", hanging)
         await ticked_until(loop, lambda: outcomes(loop)[-1] == "refused", "a change has waited for the journal")
         assert scene.book.problem == f"the journal {scene.book.path} has not answered for 0.3 s"
@@ -301,7 +301,7 @@ def test_a_pool_that_a_killed_daemon_left_tuned_is_no_neighbours_original(tmp_pa
 
     async def body(scene: Scene) -> None:
         scene.agent.add(beside)
-        killed = loop_settings(holder="adocd@old:1", lease_ttl_s=2.0)
+        killed = loop_settings(holder="adocd@old:1", lease_ttl_s=6.0)
         loop = await scene.attach(FIXED, killed, ours)
         await pin(scene, "thread_pool_low", "3", target=loop)
         await ticked_until(loop, lambda: pools["low"] == 3, "it is pinned")

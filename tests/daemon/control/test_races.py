@@ -89,12 +89,12 @@ def test_nothing_is_acquired_while_an_earlier_leases_change_is_in_flight(tmp_pat
     async def body(scene: Scene) -> None:
         loop = await scene.attach(ADOC)
         with database.hold_changes():
-            await ticks(loop, 2)
+            await ticks(loop, 2, in_flight=True)
             await until(lambda: database.session.snapshot(None)["change_in_flight"], "a change is in flight")
             await loop.set_policy(Policy("fixed"))
-            await ticks(loop, 1)
+            await ticks(loop, 1, in_flight=True)
             await loop.set_policy(ADOC)
-            sentence = (await ticks(loop, 2))[-1]
+            sentence = (await ticks(loop, 2, in_flight=True))[-1]
             assert "still in flight" in sentence
             assert database.keeper.lease() is None
         await until(lambda: write_buffer_size(database) == str(64 * MIB), "the originals are back")

@@ -35,6 +35,7 @@ from tests.daemon.harness import (
 )
 from tests.daemon.laws import Theirs, decision
 from tests.support.fake_database import FakeDatabase
+from tests.support.waiting import PATIENCE_S
 
 ONE_STEP = Policy("adoc", {"batch_max_bytes": 128 * MIB})
 SWITCH = "disable_auto_compactions"
@@ -50,7 +51,7 @@ def test_a_dead_daemon_does_not_bring_a_bulk_load_of_the_hosts_back(tmp_path: Pa
     database = overflowing(tmp_path / "db")
 
     async def body(scene: Scene) -> None:
-        loop = await scene.attach(ONE_STEP, loop_settings(lease_ttl_s=1.0))
+        loop = await scene.attach(ONE_STEP, loop_settings(lease_ttl_s=3.0))
         await ticks(loop, 1)
         host_sets(database, SWITCH, "true")
         await ticks(loop, 3)
@@ -271,16 +272,16 @@ def test_a_pause_takes_nothing_of_a_restore_back(tmp_path: Path) -> None:
 def test_a_loop_that_sees_nothing_new_loses_its_lease(tmp_path: Path) -> None:
     """Else compaction would stay off for as long as the agent's sampler is stuck."""
     database = FakeDatabase(tmp_path / "db")
-    limits = CompactionLimits(off_s=1.0)
+    limits = CompactionLimits(off_s=3.0)
 
     async def body(scene: Scene) -> None:
-        loop = await scene.attach(FIXED, loop_settings(compaction=limits, lease_ttl_s=1.0))
+        loop = await scene.attach(FIXED, loop_settings(compaction=limits, lease_ttl_s=3.0))
         await ticks(loop, 2)
         await pin(scene, SWITCH, "true")
         await ticks(loop, 3)
         assert options(database)[SWITCH] == "true"
         database.sampling.clear()
-        deadline_s = time.monotonic() + 10
+        deadline_s = time.monotonic() + PATIENCE_S
         while options(database)[SWITCH] == "true":
             assert time.monotonic() < deadline_s, "compaction stays off"
             sentence = (await ticks(loop, 1))[-1]
@@ -294,7 +295,7 @@ def test_a_loop_that_fails_in_every_cycle_loses_its_lease(tmp_path: Path, monkey
     database = overflowing(tmp_path / "db")
 
     async def body(scene: Scene) -> None:
-        loop = await scene.attach(ONE_STEP, loop_settings(lease_ttl_s=1.0))
+        loop = await scene.attach(ONE_STEP, loop_settings(lease_ttl_s=3.0))
         await ticks(loop, 2)
         await until(lambda: outcomes(loop) == ["applied"], "it is tuned")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -29,6 +28,7 @@ from tests.daemon.harness import (
     overflowing,
     pin,
     session_of,
+    ticked_until,
     ticks,
     until,
     with_agent,
@@ -37,14 +37,6 @@ from tests.daemon.harness import (
 from tests.support.fake_database import FakeDatabase
 
 SIZE = of_family("default", "write_buffer_size")
-
-
-async def ticked_until(loop: TargetLoop, condition: Callable[[], bool], what: str) -> None:
-    """Tick until it holds."""
-    deadline_s = time.monotonic() + 8.0
-    while not condition():
-        assert time.monotonic() < deadline_s, f"not within 8 s: {what}"
-        await ticks(loop, 1)
 
 
 async def attach_anew(scene: Scene, loop: TargetLoop) -> None:
@@ -66,7 +58,7 @@ def test_a_law_goes_on_from_the_originals_after_a_broken_connection(tmp_path: Pa
     database = overflowing(tmp_path / "db")
 
     async def body(scene: Scene) -> None:
-        loop = await scene.attach(ADOC, loop_settings(lease_ttl_s=1.0))
+        loop = await scene.attach(ADOC, loop_settings(lease_ttl_s=3.0))
         await ticks(loop, 2)
         await until(lambda: write_buffer_size(database) == str(128 * MIB), "ADOC acts")
         await attach_anew(scene, loop)
@@ -85,7 +77,7 @@ def test_a_lease_that_ends_between_the_look_and_the_request_is_not_taken_over(tm
     l0 = database.measurements.column_families["default"]
 
     async def body(scene: Scene) -> None:
-        killed = await scene.attach(FIXED, loop_settings(lease_ttl_s=2.0))
+        killed = await scene.attach(FIXED, loop_settings(lease_ttl_s=5.0))
         await ticks(killed, 2)
         await pinned(scene, killed, database)
         l0["rocksdb.num-files-at-level0"] = MANY_FILES
@@ -145,7 +137,7 @@ def test_a_panic_during_a_standstill_is_not_undone(tmp_path: Path) -> None:
     database = FakeDatabase(tmp_path / "db")
 
     async def body(scene: Scene) -> None:
-        loop = await scene.attach(FIXED, loop_settings(lease_ttl_s=1.0))
+        loop = await scene.attach(FIXED, loop_settings(lease_ttl_s=3.0))
         await ticks(loop, 2)
         await pinned(scene, loop, database)
         await until(lambda: database.keeper.lease() is None, "the lease has lapsed")
@@ -305,7 +297,7 @@ def test_a_look_that_began_before_a_change_ended_says_nothing_of_it(tmp_path: Pa
         database.measure = slowly  # type: ignore[method-assign, assignment]
         for n in range(6):
             await pin(scene, "write_buffer_size", str((32 + n) * MIB))
-            await ticks(loop, 5)
+            await ticks(loop, 5, in_flight=True)
         assert loop.remembered.vitals.deviations.total() == 0
         assert scene.book.left(loop.id)[SIZE].original == str(64 * MIB)
 

@@ -15,7 +15,7 @@ from adocd.daemon.watch.vitals import TargetVitals, TimeHistogram
 from adocd.model.decision import Decision
 from adocd.model.decision_record import OptionChange
 from adocd.model.values import OptionName, of_database, of_family
-from tests.daemon.harness import ADOC, Scene, overflowing, rules, session_of, ticks, with_agent
+from tests.daemon.harness import ADOC, Scene, landed, overflowing, rules, ticks, with_agent
 
 JOBS = of_database("max_background_jobs")
 
@@ -116,8 +116,8 @@ def test_a_loop_measures_its_agent_its_changes_and_its_samples(tmp_path: Path) -
         loop = await scene.attach(ADOC)
         before_s = loop.remembered.vitals.ticked_s
         await ticks(loop, 5)
-        await session_of(loop).flight.settle(5)
-        assert sum(loop.remembered.vitals.answer.counts) == 5
+        await landed(loop)
+        assert sum(loop.remembered.vitals.answer.counts) >= 5
         assert loop.remembered.vitals.sampled_s is not None
         assert before_s is not None
         assert loop.remembered.vitals.sampled_s >= before_s

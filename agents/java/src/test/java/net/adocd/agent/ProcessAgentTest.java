@@ -89,7 +89,9 @@ class ProcessAgentTest {
     void whereNoDatabaseCanBeServedItSleeps() throws ReflectiveOperationException, InterruptedException {
         begin(0);
         Thread sampler = sampler();
-        Thread.sleep(500);
+        while (sampler.getState() != Thread.State.WAITING) { // it may still be at work
+            Thread.sleep(5);
+        }
         for (int looked = 0; looked < 50; looked++) {
             assertEquals(Thread.State.WAITING, sampler.getState(), "until a hook wakes it, and not for some time");
             Thread.sleep(3);

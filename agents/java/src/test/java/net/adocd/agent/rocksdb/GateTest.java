@@ -79,8 +79,8 @@ class GateTest {
         List<Gate> gates = Stream.generate(Gate::new).limit(20).toList();
         gates.forEach(Gate::enter); // and nobody leaves
         long beganNs = System.nanoTime();
-        Gate.closeAll(gates, 100);
-        assertTrue(System.nanoTime() - beganNs < 1_000_000_000L, "one wait for all");
+        Gate.closeAll(gates, 1_000);
+        assertTrue(System.nanoTime() - beganNs < 10_000_000_000L, "one wait for all");
         gates.forEach(each -> assertFalse(each.enter()));
     }
 }

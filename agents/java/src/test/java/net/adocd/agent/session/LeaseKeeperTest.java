@@ -102,8 +102,9 @@ class LeaseKeeperTest {
         } finally {
             executing.unlock();
         }
-        Thread.sleep(500);
-        assertEquals("waiting", keeper.restore().get("state"));
+        while (!"waiting".equals(keeper.restore().get("state"))) { // the keeper's thread may come to it late
+            Thread.sleep(5);
+        }
         assertEquals(0, subject.undone.get());
         subject.value = 0;
         awaitRestore(keeper);

@@ -1,0 +1,93 @@
+"""docs/results.md: a flood into a database that has data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from adocd_bench.evaluation.raw import RawRun
+
+from tests.bench.kept import needs_results
+from tests.docs.kept_runs import (
+    PAGE,
+    README,
+    WORDS,
+    difference,
+    figures,
+    listed,
+    longest_stop_s,
+    measured,
+    median_ratio,
+    raw_runs,
+    summarised,
+    to_default,
+    unwritten_s,
+)
+
+pytestmark = needs_results
+BLOCK, PAIRS = "overwrite-cap-210", 5
+PAID, RAN = "with_drain_per_s", "throughput_per_s"
+
+
+def ratios(measure: Callable[[RawRun], float]) -> str:
+    found = to_default(raw_runs(BLOCK), "tide", measure)
+    assert len(found) == PAIRS
+    return listed(found, ".2f")
+
+
+def of(scheme: str, value: Callable[[RawRun], float], form: str) -> str:
+    """The least and the most of a scheme's runs."""
+    found = [value(run) for run in raw_runs(BLOCK) if run.scheme.name == scheme]
+    assert len(found) == PAIRS
+    least, most = (format(each, form) for each in (min(found), max(found)))
+    return least if least == most else f"{least} to {most}"
+
+
+def waited_percent(run: RawRun) -> float:
+    return 100 * (figures(run).waited_share or 0.0)
+
+
+def drain_s(run: RawRun) -> float:
+    assert run.drain_s is not None
+    return run.drain_s
+
+
+def amplification(run: RawRun) -> float:
+    found = figures(run).write_amplification_drained
+    assert found is not None
+    return found
+
+
+def first_half_minute(run: RawRun) -> float:
+    """MB/s that clients wrote in the first half minute."""
+    return sum(second.writes for second in run.seconds if second.at_s < 30) * 1000 / 30 / 1e6
+
+
+def test_the_row() -> None:
+    assert {(run.scale, run.profile, run.workload.seconds) for run in raw_runs(BLOCK)} == {(1, "cap-210", 240)}
+    still = listed(list(map(float, unwritten_s(BLOCK, "tide", pairs=PAIRS))), ".0f")
+    paid, ran = ratios(measured(PAID)), ratios(measured(RAN))
+    assert f"| `tide`, overwriting | {paid} | {ran} | {still} |\n" in PAGE
+    assert f"| overwriting 4 GB at random, four minutes | {paid} | {ran} | " in README
+
+
+def test_what_the_pairs_show() -> None:
+    (block,) = summarised(BLOCK)
+    assert not block.weak
+    assert {difference(block, measure, "tide", "default") for measure in (PAID, RAN)} == {"more"}
+    medians = [median_ratio(block, measure, "tide", "default") for measure in (PAID, RAN)]
+    assert f"better than the defaults in both columns: {medians[0]} and {medians[1]} times at the median" in WORDS
+    waits = [of(scheme, waited_percent, ".0f") for scheme in ("tide", "default")]
+    assert f"writers waited {waits[0]} % of the time under `tide`, {waits[1]} % under the defaults" in WORDS
+    assert f"writers waited {waits[0]} % of the time instead of {waits[1]} %" in README
+    stops = [longest_stop_s(BLOCK, scheme) for scheme in ("tide", "default")]
+    assert f"The longest stop took {stops[0]:.1f} s under `tide`, {stops[1]:.1f} s under the defaults" in WORDS
+    drains = [of(scheme, drain_s, ".0f") for scheme in ("tide", "default")]
+    assert f"It took {drains[0]} s to merge what was left, under the defaults {drains[1]} s" in WORDS
+    wrote = [of(scheme, amplification, ".1f") for scheme in ("tide", "default")]
+    assert f"wrote {wrote[0]} times what the user wrote under `tide`, {wrote[1]} times under the defaults" in WORDS
+    memory = to_default(raw_runs(BLOCK), "tide", measured("peak_memory_bytes"))
+    assert f"took {min(memory):.1f} to {max(memory):.1f} times the memory that it takes under the defaults" in WORDS
+    assert f"clients wrote {of('tide', first_half_minute, '.0f')} MB/s in the first half minute" in WORDS
+    for run in raw_runs(BLOCK):
+        if run.scheme.name == "tide":
+            assert figures(run).acted.away_share("level0_compaction_trigger") > 0.9
