@@ -56,7 +56,7 @@ block tide-cap-210 5 --scheme "$flood_schemes,silk-o" --profile cap-210 --worklo
   --device-gb 60
 # Five minutes, so that the limits of pending bytes matter. Alone: its device takes the whole disk.
 block flood-cap-210 5 --scheme "$flood_schemes" --profile cap-210 --workload fillrandom --seconds 300
-# A flood into a database that has data. Four minutes: its device is larger, because the records are loaded before.
+# A flood into a database that has data. Four minutes: for five, with the records, its device would need 86 GB.
 block overwrite-cap-210 5 --scheme "$flood_schemes" --profile cap-210 --workload overwrite --seconds 240
 # The disk as it is. A minute: in five minutes a disk of 80 GB could be full.
 block uncapped 5 --scheme default,default-with-tide-memory,grid-best-within-memory,tide --profile uncapped \

@@ -40,10 +40,7 @@ class WritersWait:
         if micros is None:
             self.total_s = None
             return
-        if before is None or before.session != snapshot.session:
-            # Otherwise the total would fall when the daemon restarts during a stop, which Prometheus takes for a reset.
-            self._in_progress_s, self.total_s = _stopped_for_s(snapshot), 0.0
-        elif _was_reset(before, micros):
+        if before is None or before.session != snapshot.session or _was_reset(before, micros):
             self._in_progress_s, self.total_s = 0.0, 0.0
         elif _is_stopped(before, snapshot):
             self._in_progress_s += _stopped_s(before, snapshot)
@@ -60,12 +57,6 @@ def _was_reset(before: Snapshot, micros: int) -> bool:
 def _is_stopped(before: Snapshot, snapshot: Snapshot) -> bool:
     """Whether writes are stopped now, and no wait has ended since the snapshot before."""
     return condition_of(snapshot) == "stopped" and before.counters.stall_micros == snapshot.counters.stall_micros
-
-
-def _stopped_for_s(snapshot: Snapshot) -> float:
-    """Return for how long the stop in progress has lasted, as events tell; 0 for one that they do not tell of."""
-    stall = snapshot.stall
-    return max(0.0, snapshot.monotonic_s - stall.since_monotonic_s) if stall.condition == "stopped" else 0.0
 
 
 def _stopped_s(before: Snapshot, snapshot: Snapshot) -> float:

@@ -36,7 +36,7 @@ BUDGET_BYTES = 4 * MIB
 def test_the_wall_clock_decides_nothing(run_dir: Path, native_programs: Path, figures: Figures) -> None:
     """Samples keep their period, the lease its epoch, the override its time, and the law goes on."""
     clock = WallClock(run_dir, native_programs)
-    daemon = Daemon(run_dir, *LAW, lease_ttl_s=10, tick_s=TICK_S, memory_budget_bytes=BUDGET_BYTES)
+    daemon = Daemon(run_dir, *LAW, lease_ttl_s=2, tick_s=TICK_S, memory_budget_bytes=BUDGET_BYTES)
     daemon.environment = clock.environment
     # Memtables overflow at this rate on a machine that has nothing else to do, too, so the law always has to decide.
     with running(DbBench(run_dir, keys_per_s=40_000)) as host, agent_of(run_dir, host.pid) as agent, daemon.running():

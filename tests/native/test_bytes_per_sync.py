@@ -57,9 +57,11 @@ def test_the_daemons_changes_leave_it_off(start: Start, connect: Connect, direct
         eventually(lambda: command("adocctl", "status", run_dir=run_dir).status == 0, what="a target")
         command("adocctl", "override", "set", "max_background_jobs=4", run_dir=run_dir).ok()
         eventually(lambda: live(client, db, "max_background_jobs") == "4", what="it is tuned")
-        eventually(lambda: live(client, db) == persisted(directory) == OFF, what="it stays off")
+        assert live(client, db) == OFF
+        eventually(lambda: persisted(directory) == OFF, what="its OPTIONS file")
         command("adocctl", "restore", "--all", run_dir=run_dir).ok()
         eventually(lambda: live(client, db, "max_background_jobs") == "2", what="it is back")
-        eventually(lambda: live(client, db) == persisted(directory) == OFF, what="it stays off")
+        assert live(client, db) == OFF
+        eventually(lambda: persisted(directory) == OFF, what="its OPTIONS file")
     assert client.fresh_snapshot(db)["restore"]["state"] in ("none", "done")
     assert live(client, db) == persisted(directory) == OFF

@@ -93,17 +93,3 @@ def test_the_first_window_of_a_stop_is_as_events_tell() -> None:
     probe.observe(at(1, 5, 0, stopped=False))
     probe.observe(replace(at(2, 5, 0, stopped=True), stall=Stall("stopped", 1.25, 0.75, 0.0)))
     assert probe.total_s == pytest.approx(0.75)
-
-
-def test_the_total_does_not_fall_when_another_daemon_begins_during_a_stop() -> None:
-    """Prometheus would take that for a counter that has started again, and would add all of it to its rate."""
-    stop = Stall("stopped", 1.25, 2.0, 0.0)
-    first, second = WritersWait(), WritersWait()
-    first.observe(replace(at(1, 5, 100, stopped=False), stall=Stall("normal", 0.0, 1.25, 0.0)))
-    for each in (2, 3):
-        seen = replace(at(each, 5, 100, stopped=True), stall=replace(stop, stopped_s=each))
-        first.observe(seen)
-    second.observe(seen)
-    assert second.total_s == first.total_s == pytest.approx(100 + 3 - 1.25)
-    second.observe(replace(at(4, 9, 102.5, stopped=False), stall=Stall("normal", 3.75, 3.75, 0.0)))
-    assert second.total_s == pytest.approx(102.5)

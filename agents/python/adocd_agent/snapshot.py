@@ -12,7 +12,7 @@ Json = Any
 MAX_AGE_S = 0.05
 WAIT_S = 0.2
 #: For the first sample, where there is no old one to answer with.
-FIRST_WAIT_S = 2.0
+FIRST_WAIT_S = 1.5
 
 
 class SnapshotCache:
@@ -36,8 +36,8 @@ class SnapshotCache:
             if self._is_old():
                 self.wanted.set()
                 self.wake()
-                patience_s = FIRST_WAIT_S if self._newest is None else WAIT_S
-                self._changed.wait_for(lambda: self._closed or not self._is_old(), patience_s)
+                seen, patience_s = self._sequence, FIRST_WAIT_S if self._newest is None else WAIT_S
+                self._changed.wait_for(lambda: self._closed or self._has_come_since(seen), patience_s)
             if self._closed:
                 raise database_closed()
             if self._newest is None:
@@ -77,8 +77,14 @@ class SnapshotCache:
             self._closed = True
             self._changed.notify_all()
 
+    def _has_come_since(self, sequence: int) -> bool:
+        """Whether there is another sample, however late the thread that waits for it wakes up."""
+        return self._sequence != sequence and self._began_in_time()
+
     def _is_old(self) -> bool:
         newest = self._newest
-        if newest is None or self._clock() - newest["monotonic_s"] > MAX_AGE_S:
-            return True
-        return bool(newest["monotonic_s"] - newest["collect_s"] <= self._begin_after_s)
+        return newest is None or self._clock() - newest["monotonic_s"] > MAX_AGE_S or not self._began_in_time()
+
+    def _began_in_time(self) -> bool:
+        newest = self._newest
+        return newest is not None and bool(newest["monotonic_s"] - newest["collect_s"] > self._begin_after_s)

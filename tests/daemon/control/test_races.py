@@ -12,6 +12,7 @@ from adocd.model.knob import MIB
 from adocd.model.policy import Policy
 from tests.daemon.harness import ADOC, Scene, outcomes, overflowing, ticks, until, with_agent, write_buffer_size
 from tests.support.fake_database import FakeDatabase
+from tests.support.waiting import eventually
 
 
 def test_a_lease_revoked_between_snapshot_and_renewal_still_pauses(tmp_path: Path) -> None:
@@ -26,6 +27,8 @@ def test_a_lease_revoked_between_snapshot_and_renewal_still_pauses(tmp_path: Pat
             if method == "PUT":
                 scene.agent.intercept = None
                 database.keeper.release(None, None, restore=True, force=True)
+                # Else the daemon may still see its values, and puts them back itself.
+                eventually(lambda: write_buffer_size(database) == str(64 * MIB), what="the originals are back")
 
         scene.agent.intercept = revoke_first
         sentences = await ticks(loop, 2)

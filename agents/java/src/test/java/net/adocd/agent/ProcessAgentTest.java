@@ -89,7 +89,8 @@ class ProcessAgentTest {
     void whereNoDatabaseCanBeServedItSleeps() throws ReflectiveOperationException, InterruptedException {
         begin(0);
         Thread sampler = sampler();
-        while (sampler.getState() != Thread.State.WAITING) { // it may still be at work
+        long untilNs = System.nanoTime() + 60_000_000_000L; // it may still be at work
+        while (sampler.getState() != Thread.State.WAITING && System.nanoTime() < untilNs) {
             Thread.sleep(5);
         }
         for (int looked = 0; looked < 50; looked++) {

@@ -102,9 +102,11 @@ class LeaseKeeperTest {
         } finally {
             executing.unlock();
         }
-        while (!"waiting".equals(keeper.restore().get("state"))) { // the keeper's thread may come to it late
+        long untilNs = System.nanoTime() + 60_000_000_000L; // the keeper's thread may come to it late
+        while (!"waiting".equals(keeper.restore().get("state")) && System.nanoTime() < untilNs) {
             Thread.sleep(5);
         }
+        assertEquals("waiting", keeper.restore().get("state"));
         assertEquals(0, subject.undone.get());
         subject.value = 0;
         awaitRestore(keeper);
