@@ -6,16 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from adocd.daemon.book import book
 from tests.api.harness import Run, shared_service
+from tests.daemon.conftest import patient_answers
 from tests.daemon.harness import overflowing
-from tests.support.waiting import PATIENCE_S
 
-
-@pytest.fixture(autouse=True)
-def _patient_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Give the journal time to answer: on a busy machine a commit can take longer than operators wait for it."""
-    monkeypatch.setattr(book, "_TOLD_WITHIN_S", PATIENCE_S)
+__all__ = ["left_alone", "patient_answers"]
 
 
 @pytest.fixture(scope="module")

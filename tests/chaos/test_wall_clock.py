@@ -23,7 +23,7 @@ Json = Any
 HOUR_S, DAY_S = 3600, 86400
 TICK_S = 0.2
 #: How long each setting of the clock is looked at: several leases and periods of the law.
-LOOK_S = 2.5
+LOOK_S = 5.0
 #: Between two samples; ten times the period. Only where nothing else runs, so not in `make test`.
 SAMPLES_WITHIN_S = 10 * TICK_S
 #: Options that the law does not turn: the first is pinned all the time, the second at each setting of the clock.

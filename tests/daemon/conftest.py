@@ -14,6 +14,6 @@ def _quick_law(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _patient_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+def patient_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Give the journal time to answer: on a busy machine a commit can take longer than operators wait for it."""
     monkeypatch.setattr(book, "_TOLD_WITHIN_S", PATIENCE_S)

@@ -90,6 +90,37 @@ def off_s(run: RawRun) -> float:
     )
 
 
+def least_and_most(directory: str, scheme: str, value: Callable[[RawRun], float], form: str) -> str:
+    """Write the least and the most of a scheme's runs."""
+    found = [value(run) for run in raw_runs(directory) if run.scheme.name == scheme]
+    assert len(found) >= 3
+    least, most = (format(each, form) for each in (min(found), max(found)))
+    return least if least == most else f"{least} to {most}"
+
+
+def waited_share_percent(run: RawRun) -> float:
+    """Return for how much of the phase writers waited, in percent."""
+    return 100 * (figures(run).waited_share or 0.0)
+
+
+def drain_s(run: RawRun) -> float:
+    """Return how long it took to merge what was left."""
+    assert run.drain_s is not None
+    return run.drain_s
+
+
+def amplification(run: RawRun) -> float:
+    """Return what flushes and compactions have written when all is merged, for each byte of the user's."""
+    found = figures(run).write_amplification_drained
+    assert found is not None
+    return found
+
+
+def first_minute(run: RawRun) -> float:
+    """Return what clients wrote in the first minute, in MB/s."""
+    return sum(second.writes for second in run.seconds if second.at_s < 60) * 1000 / 60 / 1e6
+
+
 def longest_stop_s(directory: str, scheme: str) -> float:
     """Say how long RocksDB stopped writes at most while clients wrote, in any run of a scheme."""
     kept = [run for run in raw_runs(directory) if run.scheme.name == scheme]

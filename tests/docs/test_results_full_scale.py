@@ -14,8 +14,12 @@ from tests.docs.kept_runs import (
     PAGE,
     README,
     WORDS,
+    amplification,
     difference,
+    drain_s,
     figures,
+    first_minute,
+    least_and_most,
     listed,
     longest_stop_s,
     measured,
@@ -24,6 +28,7 @@ from tests.docs.kept_runs import (
     summarised,
     to_default,
     unwritten_s,
+    waited_share_percent,
 )
 
 pytestmark = needs_results
@@ -40,15 +45,7 @@ PAID, RAN = "with_drain_per_s", "throughput_per_s"
 
 
 def of(scheme: str, value: Callable[[RawRun], float], form: str, directory: str = FULL) -> str:
-    """The least and the most of a scheme's runs."""
-    found = [value(run) for run in raw_runs(directory) if run.scheme.name == scheme]
-    assert len(found) >= 3
-    least, most = (format(each, form) for each in (min(found), max(found)))
-    return least if least == most else f"{least} to {most}"
-
-
-def waited_percent(run: RawRun) -> float:
-    return 100 * (figures(run).waited_share or 0.0)
+    return least_and_most(directory, scheme, value, form)
 
 
 def device_per_s(run: RawRun) -> float:
@@ -60,16 +57,6 @@ def device_per_s(run: RawRun) -> float:
 def processors_in_drain(run: RawRun) -> float:
     assert run.drain_s is not None
     return ((run.database.cpu_s or 0.0) - (run.database.measured_cpu_s or 0.0)) / run.drain_s
-
-
-def drain_s(run: RawRun) -> float:
-    assert run.drain_s is not None
-    return run.drain_s
-
-
-def first_minute(run: RawRun) -> float:
-    """MB/s that clients wrote in the first minute."""
-    return sum(second.writes for second in run.seconds if second.at_s < 60) * 1000 / 60 / 1e6
 
 
 def left_files(run: RawRun) -> int:
@@ -98,12 +85,6 @@ def by_pair(scheme: str, value: Callable[[RawRun], float], directory: str = FULL
     runs = sorted((run for run in raw_runs(directory) if run.scheme.name == scheme), key=lambda run: run.repetition)
     assert len(runs) == PAIRS[directory]
     return [value(run) for run in runs]
-
-
-def amplification(run: RawRun) -> float:
-    found = figures(run).write_amplification_drained
-    assert found is not None
-    return found
 
 
 def to_twin(value: Callable[[RawRun], float]) -> str:
@@ -152,7 +133,7 @@ def test_what_the_pairs_show() -> None:
     (before,) = summarised(BEFORE)
     assert difference(before, PAID, "tide", "default") == "not shown"
     assert difference(before, PAID, "tide", TWIN) == "not shown"
-    waits = [of(scheme, waited_percent, ".0f") for scheme in ("tide", "default", TWIN)]
+    waits = [of(scheme, waited_share_percent, ".0f") for scheme in ("tide", "default", TWIN)]
     assert (
         f"writers waited {waits[0]} % of the time under `tide`, {waits[1]} % under the defaults, and {waits[2]} % with "
         "its memtables and no law"
@@ -211,7 +192,7 @@ def test_the_pairs_on_slower_processors() -> None:
     assert {difference(block, PAID, name, "default") for name in ("tide", "adoc")} == {"not shown"}
     wrote = by_pair("tide", first_minute, SLOWER)
     assert f"clients wrote {listed(wrote, '.0f')} MB/s in the first minute under `tide`" in WORDS
-    waits = [listed(by_pair(name, waited_percent, SLOWER), ".0f") for name in ("default", "tide", "adoc")]
+    waits = [listed(by_pair(name, waited_share_percent, SLOWER), ".0f") for name in ("default", "tide", "adoc")]
     assert (
         f"While it ran, writers waited {waits[0]} % of the time under the defaults, {waits[1]} % under `tide` and "
         f"{waits[2]} % under `adoc`"

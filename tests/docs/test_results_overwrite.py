@@ -11,8 +11,12 @@ from tests.docs.kept_runs import (
     PAGE,
     README,
     WORDS,
+    amplification,
     difference,
+    drain_s,
     figures,
+    first_minute,
+    least_and_most,
     listed,
     longest_stop_s,
     measured,
@@ -21,6 +25,7 @@ from tests.docs.kept_runs import (
     summarised,
     to_default,
     unwritten_s,
+    waited_share_percent,
 )
 
 pytestmark = needs_results
@@ -35,31 +40,7 @@ def ratios(measure: Callable[[RawRun], float]) -> str:
 
 
 def of(scheme: str, value: Callable[[RawRun], float], form: str) -> str:
-    """The least and the most of a scheme's runs."""
-    found = [value(run) for run in raw_runs(BLOCK) if run.scheme.name == scheme]
-    assert len(found) == PAIRS
-    least, most = (format(each, form) for each in (min(found), max(found)))
-    return least if least == most else f"{least} to {most}"
-
-
-def waited_percent(run: RawRun) -> float:
-    return 100 * (figures(run).waited_share or 0.0)
-
-
-def drain_s(run: RawRun) -> float:
-    assert run.drain_s is not None
-    return run.drain_s
-
-
-def amplification(run: RawRun) -> float:
-    found = figures(run).write_amplification_drained
-    assert found is not None
-    return found
-
-
-def first_minute(run: RawRun) -> float:
-    """MB/s that clients wrote in the first minute."""
-    return sum(second.writes for second in run.seconds if second.at_s < 60) * 1000 / 60 / 1e6
+    return least_and_most(BLOCK, scheme, value, form)
 
 
 def test_the_row() -> None:
@@ -76,7 +57,7 @@ def test_what_the_pairs_show() -> None:
     assert {difference(block, measure, "tide", "default") for measure in (PAID, RAN)} == {"more"}
     medians = [median_ratio(block, measure, "tide", "default") for measure in (PAID, RAN)]
     assert f"better than the defaults in both columns: {medians[0]} and {medians[1]} times at the median" in WORDS
-    waits = [of(scheme, waited_percent, ".0f") for scheme in ("tide", "default")]
+    waits = [of(scheme, waited_share_percent, ".0f") for scheme in ("tide", "default")]
     assert f"writers waited {waits[0]} % of the time under `tide`, {waits[1]} % under the defaults" in WORDS
     assert f"writers waited {waits[0]} % of the time instead of {waits[1]} %" in README
     stops = [longest_stop_s(BLOCK, scheme) for scheme in ("tide", "default")]

@@ -284,7 +284,7 @@ def test_an_answer_may_take_as_long_as_it_takes(
     monkeypatch.setattr(limits, "TRANSFER_S", 1.0)
     connection = connect()
     connection.sendall(b"GET /held HTTP/1.1\r\nHost: a\r\n\r\n")
-    time.sleep(2)
+    time.sleep(2 * limits.TRANSFER_S)
     application.release.set()
     assert reply(connection)[0] == 200
 

@@ -36,7 +36,8 @@ class SnapshotCache:
             if self._is_old():
                 self.wanted.set()
                 self.wake()
-                seen, patience_s = self._sequence, FIRST_WAIT_S if self._newest is None else WAIT_S
+                seen = self._sequence
+                patience_s = FIRST_WAIT_S if self._newest is None else WAIT_S
                 self._changed.wait_for(lambda: self._closed or self._has_come_since(seen), patience_s)
             if self._closed:
                 raise database_closed()
