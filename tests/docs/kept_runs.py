@@ -140,6 +140,18 @@ def unwritten_s(directory: str, scheme: str, pairs: int = 5) -> list[int]:
     return [sum(second.writes == 0 for second in run.seconds if second.at_s < run.workload.seconds) for run in kept]
 
 
+def slowest_tens(directory: str, scheme: str, pairs: int = 5) -> list[float]:
+    """Return the writes in the slowest ten seconds of each run's phase, as a share of its mean."""
+    found = []
+    for run in raw_runs(directory):
+        if run.scheme.name == scheme:
+            writes = [second.writes for second in run.seconds if second.at_s < run.workload.seconds]
+            tens = [sum(writes[at : at + 10]) / 10 for at in range(len(writes) - 9)]
+            found.append(min(tens) / (sum(writes) / len(writes)))
+    assert len(found) == pairs
+    return found
+
+
 def to_default(kept: Iterable[RawRun], scheme: str, of: Callable[[RawRun], float]) -> list[float]:
     """Return the ratios of a scheme to the default, by repetition."""
     both = [run for run in kept if run.scheme.name in (scheme, "default")]

@@ -22,6 +22,7 @@ from tests.docs.kept_runs import (
     median_ratio,
     paid_pairs,
     raw_runs,
+    slowest_tens,
     summarised,
     to_default,
     unwritten_s,
@@ -185,19 +186,8 @@ def test_what_tide_merges_and_owes() -> None:
 
 def slowest(directory: str, scheme: str) -> str:
     """The slowest ten seconds of the first 300 of each run, in means of the run: the least and the most."""
-    found = slowest_of(directory, scheme)
+    found = slowest_tens(directory, scheme)
     return f"{min(found):.2f} to {max(found):.2f}"
-
-
-def slowest_of(directory: str, scheme: str) -> list[float]:
-    found = []
-    for run in raw_runs(directory):
-        if run.scheme.name == scheme:
-            writes = [second.writes for second in run.seconds if second.at_s < run.workload.seconds]
-            tens = [sum(writes[at : at + 10]) / 10 for at in range(len(writes) - 9)]
-            found.append(min(tens) / (sum(writes) / len(writes)))
-    assert len(found) == 5
-    return found
 
 
 def drains(directory: str, scheme: str) -> str:
@@ -268,7 +258,7 @@ def test_what_five_minutes_show() -> None:
         f"{slowest(directory, 'silk-o')} times theirs (in one of five runs more than `tide`), the defaults "
         f"{slowest(directory, 'default')} times."
     ) in WORDS
-    least = [slowest_of(directory, scheme) for scheme in ("silk-o", "tide")]
+    least = [slowest_tens(directory, scheme) for scheme in ("silk-o", "tide")]
     assert sum(each > max(least[1]) for each in least[0]) == 1
     stops = [longest_stop_s(directory, scheme) for scheme in ("tide", "default")]
     assert f"longest stop took {stops[0]:.1f} s under `tide` and {stops[1]:.1f} s under the defaults" in WORDS
