@@ -30,9 +30,12 @@ def undo(verdict: Mapping[str, Any] | None, target: Mapping[str, Any]) -> Remedy
 
 
 def let_act(target: Mapping[str, Any]) -> Remedy | None:
-    """Let a dry run act, with the same parameters and shaping; None for any other policy, and while it is paused."""
+    """Let a dry run act, with the same parameters and shaping; None for any other policy, and while it is paused.
+
+    `fixed` decides nothing, so it would not act either.
+    """
     policy = target["policy"]
-    if not policy["dry_run"] or target["paused"]:
+    if not policy["dry_run"] or target["paused"] or policy["controller"] == "fixed":
         return None
     given = [word for name, value in policy["parameters"].items() for word in ("--set", f"{name}={_written(value)}")]
     given += [word for name, value in policy["shaping"].items() if value for word in ("--shape", f"{name}={value:g}")]

@@ -115,6 +115,6 @@ def _no_options(detail: dict[str, Any]) -> list[str]:
 
 
 def _pinned_by(overrides: list[dict[str, Any]], name: str, family: str | None) -> str | None:
-    return next(
-        (pin["who"] for pin in overrides if pin["option"] == name and pin["column_family"] in (None, family)), None
-    )
+    """Return who pinned the value in force: of several pins the last one, which is the strongest."""
+    of_option = [pin for pin in overrides if pin["option"] == name and pin["column_family"] in (None, family)]
+    return next((pin["who"] for pin in reversed(of_option) if pin["ineffective"] is None), None)

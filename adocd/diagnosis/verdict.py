@@ -142,10 +142,10 @@ def _idle(policy: Policy, paused: str | None) -> str | None:
     """Say in one sentence why the policy changes nothing; None if it may change something."""
     if paused:
         return f"Paused: {paused}."
-    if policy.dry_run:
-        return f"{policy.controller} runs dry: it decides, and nothing is changed."
     if policy.controller == "fixed":
         return "The policy fixed watches and changes nothing."
+    if policy.dry_run:
+        return f"{policy.controller} runs dry: it decides, and nothing is changed."
     return None
 
 

@@ -55,6 +55,7 @@ def test_a_dry_run_acts_with_the_parameters_and_the_shaping_that_it_has() -> Non
     )
     assert remedy.let_act(target(policy=policy, paused="alice paused it")) is None
     assert remedy.let_act(target(policy=policy | {"dry_run": False})) is None
+    assert remedy.let_act(target(policy=policy | {"controller": "fixed"})) is None, "it would not act either"
 
 
 def test_a_silent_agent_without_a_known_process_is_one_for_the_doctor() -> None:

@@ -107,6 +107,10 @@ def test_a_value_that_cannot_be(name: str, served: Path) -> None:
         (served / "new.adocrec").unlink()
 
 
+def test_an_argument_that_is_not_utf_8(served: Path) -> None:
+    assert r"'\udcff' is not UTF-8" in fails("token revoke", ("\udcff",), served, 2)
+
+
 @pytest.mark.parametrize("name", sorted(NEEDS.keys() - ALONE))
 def test_no_daemon(name: str, run_dir: Path) -> None:
     said = fails(name, with_target(name, "nowhere" if name in DIRECTLY else "db"), run_dir, DIRECTLY.get(name, 3))

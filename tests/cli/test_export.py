@@ -42,10 +42,21 @@ def detail(database: dict[str, str] | None = None, **families: dict[str, str]) -
     }  # fmt: skip
 
 
+def pin(who: str, ineffective: str | None = None) -> dict[str, Any]:
+    return {"option": "write_buffer_size", "column_family": None, "who": who, "ineffective": ineffective}
+
+
+def test_a_value_is_named_after_the_strongest_pin_that_is_in_force() -> None:
+    """REST lists the weakest pin first."""
+    pins = [pin("alice"), pin("bob"), pin("carol", ineffective="a guard refuses it")]
+    found = exported(detail(default={"write_buffer_size": str(128 * MIB)}), pins)
+    assert found.column_families["default"]["write_buffer_size"].pinned_by == "bob"
+
+
 def test_what_is_worth_keeping() -> None:
     found = exported(
         detail({"max_background_jobs": "6"}, default={"write_buffer_size": str(128 * MIB)}, cold={}),
-        [{"option": "write_buffer_size", "column_family": None, "who": "alice"}],
+        [pin("alice")],
     )
     assert {name: (kept.value, kept.original) for name, kept in found.database.items()} == {
         "max_background_jobs": ("6", "2")
@@ -118,7 +129,7 @@ def test_rocksdb_opens_a_database_with_it(run_dir: Path) -> None:
             {"max_background_jobs": "6"},
             default={"write_buffer_size": str(96 * MIB), "level0_stop_writes_trigger": "50"},
         ),
-        [{"option": "write_buffer_size", "column_family": None, "who": "alice"}],
+        [pin("alice")],
     )
     written = opened_with(show_export.as_options(found), run_dir / "options").splitlines()
     for line in ("max_background_jobs=6", f"write_buffer_size={96 * MIB}", "level0_stop_writes_trigger=50"):

@@ -201,6 +201,18 @@ def test_one_target_with_everything_fits_too() -> None:
     assert any("adoc.l0: batch_size 128 MiB: applied" in line for line in lines)
 
 
+def test_what_is_known_of_a_silent_database_is_called_old() -> None:
+    sample = {
+        "writes_per_s": 52_301.0, "waited_fraction": 0.5, "stopped_fraction": 0.0, "delayed_fraction": 1.0,
+        "column_families": [], "background_jobs": None,
+    }  # fmt: skip
+    silent = detail("/db", state="silent", sample=sample, writes_per_s=None)
+    assert "what was known before" in "\n".join(drawn(Frame(1000.0, (silent,), {}, JOURNAL, {silent["id"]: silent})))
+    both = {each["id"]: each for each in (silent, detail("/other", sample=sample))}
+    lines = drawn(Frame(1000.0, tuple(both.values()), {}, JOURNAL, both))
+    assert ["50%" in line for line in lines if line.endswith(("/db", "/other"))] == [False, True]
+
+
 @pytest.mark.parametrize("lines", [1, 2, 3, 5, 8, 24])
 def test_the_problems_of_a_fleet_leave_room_for_the_databases(lines: int) -> None:
     """Each of forty agents that speak another version is a sentence of two lines."""

@@ -105,7 +105,8 @@ def test_too_little_to_go_by_is_said(points: list[MeasuredSpan], began: float | 
     [
         (ADOC, "alice paused it", "Paused: alice paused it."),
         (Policy("adoc", dry_run=True), None, "adoc runs dry"),
-        (Policy("fixed"), None, "changes nothing"),
+        (Policy("fixed"), None, "The policy fixed watches and changes nothing."),
+        (Policy("fixed", dry_run=True), None, "The policy fixed watches and changes nothing."),
     ],
 )
 def test_a_policy_that_does_not_act_neither_helps_nor_hurts(policy: Policy, paused: str | None, words: str) -> None:

@@ -329,10 +329,15 @@ def test_a_close_leaves_pools_alone_that_the_host_has_changed(start: Start, conn
 def test_a_handle_deleted_early(start: Start, connect: Connect, directory: Path) -> None:
     """The host deletes a handle while the column family lives on: the agent must not use what is freed."""
     host = start("lifecycle")
-    host.ask("open", directory / "db", "first", "second")
+    host.ask("open", directory / "db", "first", "second", "third")
     client = connect(host)
     db = client.only_database()["id"]
-    host.ask("delete_handle", directory / "db", "first")
+    host.ask("drop_cf", directory / "db", "third")
+    for name in ("third", "first"):
+        host.ask("delete_handle", directory / "db", name)
+    detail = client.database(db)
+    assert detail["column_families"] == ["default", "second"]
+    assert detail["unseen_column_families"] == ["first"], "it is not dropped: its options are as they were"
     first = client.snapshot(db)["sequence"]
     eventually(lambda: client.snapshot(db)["sequence"] > first + 3, what="some more snapshots")
     epoch = client.acquire(db)

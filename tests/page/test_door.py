@@ -96,6 +96,10 @@ def test_without_anonymous_reading_there_is_a_door_and_nothing_behind_it(run_dir
     configuration.write_text("[web]\nanonymous_read = false\n")
     with site(run_dir, "--config", str(configuration)) as at:
         assert ask(at, "GET", "/v1/targets")[0] == 401
+        for path in ("/", HERE.rstrip("/")):
+            for method in ("GET", "HEAD"):
+                status, _, headers = ask(at, method, path)
+                assert (status, headers["location"]) == (307, HERE)
         status, content, _ = ask(at, "GET", HERE)
         assert (status, "Log in to see anything" in content) == (200, True)
         status, target, _ = ask(at, "GET", f"{HERE}target/anything")

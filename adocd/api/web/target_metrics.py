@@ -67,6 +67,9 @@ _STATES = (
         "1 while its law has failed and nothing decides until a policy is set or the daemon restarts",
         "fell_back",
     ),
+)
+#: The same of the last sample.
+_LEASES = (
     ("lease_held", "1 while this daemon may change the database", "lease_held"),
     ("lease_held_by_other", "1 while another holder may change the database", "lease_held_by_other"),
 )
@@ -101,11 +104,12 @@ def _states(found: list[_Target]) -> Iterator[Metric]:
             state.add_metric([*_labels(target), each], float(target["state"] == each))
         policy.add_metric([*_labels(target), target["controller"], str(target["dry_run"]).lower()], 1)
     yield from (up, state, policy, _labelled(found))
-    for name, text, member in _STATES:
-        family = GaugeMetricFamily(f"adocd_{name}", text, labels=_TARGET)
-        for target in found:
-            family.add_metric(_labels(target), float(target[member]))
-        yield family
+    for members, known in ((_STATES, found), (_LEASES, _attached(found))):
+        for name, text, member in members:
+            family = GaugeMetricFamily(f"adocd_{name}", text, labels=_TARGET)
+            for target in known:
+                family.add_metric(_labels(target), float(target[member]))
+            yield family
 
 
 def _labelled(found: list[_Target]) -> Metric:

@@ -125,7 +125,7 @@ def _body(frame: Frame, width: int) -> Iterable[Text]:
 
 def _row(t: dict[str, Any]) -> Iterable[Text]:
     how, style = words.held(t)
-    sample = t["sample"] or {}
+    sample = (t["state"] == "attached" and t["sample"]) or {}
     yield Text.assemble(
         (f"{how:<26.26}", style), f"{rate(t['writes_per_s']):>12}",
         f"{percent(sample.get('waited_fraction')):>9}  ", (_end_of(t["path"]), "bold"),
@@ -168,6 +168,8 @@ def _one(frame: Frame, t: dict[str, Any], width: int) -> Iterable[Text]:
         since = f" for {span(frame.unix_s - t['stall']['since_unix_s'])}: {words.why(t['stall'])}"
     yield from _sentence("writes are", Text.assemble((how, style), since), width)
     if t.get("sample"):
+        if t["state"] == "silent":
+            yield Text("it is silent: what follows is what was known before", style="yellow")
         yield from _figures(frame, t, width)
     yield from _sentence("last cycle", Text(t["sentence"]), width)
     if "options" in t:

@@ -5,11 +5,12 @@ from collections.abc import Callable, Collection, Set
 from dataclasses import dataclass, replace
 from typing import Self
 
-from adocd.controllers.tide.learned import NEARLY_ALL
+from adocd.controllers.tide.learned import NEARLY_ALL, FreeSpace
 from adocd.controllers.tide.parameters import TideParameters
-from adocd.model.knob import Knob
+from adocd.model.knob import MIB, Knob
 from adocd.model.level0 import few_files
 from adocd.model.levels import base_level_bytes, levels_of
+from adocd.model.options import OUT_OF_THE_WAY
 from adocd.model.reading import owners_value
 from adocd.model.sample import ColumnFamilySample, Sample
 
@@ -21,6 +22,8 @@ _FREE_SHARE, _SOFT_SHARE, _HARD_SHARE = 2.7, 2, 2
 #: only after so many seconds: what neighbours want for a moment opens no gate. Where the soft limit holds the gate, it
 #: follows that more closely, because beyond it RocksDB delays writes.
 _BOUND_STEP, _GATE_STEP, _BOUND_DOWN_S = 1.3, 1.1, 10.0
+#: Where there is no room for larger memtables, they are the owner's size times a power of this.
+_DOUBLE = 2
 #: The base level comes down in steps of at least a fifth, or of any size where a quarter of the soft limit is pending.
 _STEP, _LITTLE_SHARE = 0.8, 4
 #: Debt that has not become less by a hundredth for so long does not become less, in s.
@@ -100,6 +103,8 @@ class Level0Bounds:
         self._kept: dict[str, float] = {}
         #: For how long each one's memtables in force have been smaller than what was asked for.
         self._refused_s: dict[str, float] = {}
+        #: The largest memtables for whose files there is room, where that is less than was asked for.
+        self.largest: dict[str, int] = {}
 
     def clear(self) -> None:
         """Forget all of them."""
@@ -107,8 +112,8 @@ class Level0Bounds:
 
     def keep(self, names: Set[str]) -> None:
         """Forget all other column families."""
-        known: tuple[dict[str, Bound] | dict[str, float], ...]
-        known = (self.of, self._too_high_s, self._kept, self._refused_s)
+        known: tuple[dict[str, Bound] | dict[str, float] | dict[str, int], ...]
+        known = (self.of, self._too_high_s, self._kept, self._refused_s, self.largest)
         for figures in known:
             for name in figures.keys() - names:
                 del figures[name]
@@ -120,7 +125,7 @@ class Level0Bounds:
         self._space = None
 
     def room(
-        self, sharing: Collection[ColumnFamilySample], sample: Sample, free_bytes: int | None, *, is_merging: bool
+        self, sharing: Collection[ColumnFamilySample], sample: Sample, free: FreeSpace | None, *, is_merging: bool
     ) -> int | None:
         """Return the space for level 0 of these column families and its merges, in bytes; None if unknown.
 
@@ -129,18 +134,35 @@ class Level0Bounds:
         smaller. When one ends, the room is what is free then, although another may have begun: else it would never
         become smaller where they overlap. `is_merging`: a merge out of level 0 may be running, and none has just ended.
         """
-        if free_bytes is None:
+        if free is None:
             return None
-        space, allowed = free_bytes + sum(cf.level_bytes[0] for cf in sharing if cf.level_bytes), sample.allowance
+        names = frozenset(cf.name for cf in sharing)
+        space, allowed = free.with_level0(names), sample.allowance
         if allowed is not None and allowed.space_bytes is not None:
             space = min(space, allowed.space_bytes)
-        names = frozenset(cf.name for cf in sharing)
         if is_merging and self._space is not None and self._space[1] == names:
             # A merge cannot have written more than it reads; what is gone beyond that somebody else has taken.
             inputs = sum(cf.level_bytes[0] + base_level_bytes(cf, sample) for cf in sharing if cf.level_bytes)
             space = max(space, min(self._space[0], space + inputs))
         self._space = space, names
         return space - sum(base_level_bytes(cf, sample) for cf in sharing)
+
+    def fit_files(self, cf: ColumnFamilySample, sample: Sample, wanted: int, disk: DiskFacts) -> None:
+        """Note how large the memtables of this column family may be for the room of level 0; `wanted` is in bytes.
+
+        RocksDB delays writes at a number of files, and the owner's slowdown is never lowered. So with larger files
+        level 0 holds more bytes there than under the owner's options, and the disk and the limits of pending bytes must
+        have room for as many. A slowdown that is out of the way allows any number of files of any size.
+        """
+        slowdown, stop = (owners_value(knob, sample, cf.name) or 0 for knob in (Knob.LEVEL0_SLOWDOWN, Knob.LEVEL0_STOP))
+        slows = stop if slowdown < 0 else min(slowdown, stop)
+        fits = most_bytes(cf, sample, self._parameters, device=None, room=disk.room, sharers=disk.sharers)
+        most = int(fits / disk.kept / max(1, slows)) if slows < OUT_OF_THE_WAY else wanted
+        now = self.largest.pop(cf.name, None)
+        if most < wanted * (1 if now is None else _BOUND_STEP):
+            if now is None or not now <= most < _DOUBLE * _BOUND_STEP * now:
+                now = _doubled(cf, sample, most)
+            self.largest[cf.name] = now
 
     def follow(
         self, cf: ColumnFamilySample, sample: Sample, memtable_bytes: int, disk: DiskFacts, *, may_grow: bool
@@ -193,6 +215,14 @@ class Level0Bounds:
                 share = mean / memtable_bytes
                 self._kept[cf.name] = 1.0 if share > NEARLY_ALL else share
         return max(1, mean, int(memtable_bytes * self._kept.get(cf.name, kept)))
+
+
+def _doubled(cf: ColumnFamilySample, sample: Sample, most: int) -> int:
+    """Return the owner's memtable size, doubled as often as `most` bytes allow: each step is a SetOptions call."""
+    size = owners_value(Knob.MEMTABLE_SIZE, sample, cf.name) or MIB
+    while _DOUBLE * size <= most:
+        size *= _DOUBLE
+    return size
 
 
 def most_bytes(

@@ -22,6 +22,21 @@ def is_held(cf: ColumnFamilySample) -> bool:
     return cf.memtables_wait or any(cf.stall_counts.values())
 
 
+def anyone_is_held(sample: Sample) -> bool:
+    """Whether that is so in a column family that the law acts on: it does nothing for the others."""
+    return any(is_governed(cf, sample) and is_held(cf) for cf in sample.column_families)
+
+
+def delays_by_runs(sample: Sample) -> bool:
+    """Whether the sorted runs of a column family with universal compaction delay writes to all of them."""
+    return any(
+        cf.options.compaction_style == UNIVERSAL_COMPACTION
+        and cf.options.compaction_holds_writes
+        and 0 <= cf.options.level0_slowdown_writes_trigger <= cf.l0_delay_trigger_count
+        for cf in sample.column_families
+    )
+
+
 def pending_share(cf: ColumnFamilySample) -> float:
     """Return the share of a rate that is left where RocksDB delays writes for pending compactions.
 

@@ -10,19 +10,20 @@ ComputeCompactionScore).
 | regime | when | what |
 |---|---|---|
 | calm | none of the others | everything is the owner's |
-| flood | memtables wait, a stall, twice the owner's trigger, a peak | memory, flush slots, wide merges; a shut gate |
+| flood | memtables wait, a stall, level 0 presses, a peak | memory, flush slots, wide merges; a shut gate |
 | brim | level 0 is at 0.6 of the bound | the same, and writes are delayed, from what clients do to what lasts |
 | ebb | clients write little, or nothing has pressed for long | level 0 is merged, then base level and trigger |
 | yield | others want more of the same disks than is left | the gate and the base level alone: merges are put off |
 
-In a flood the memory budget is taken at once, in memtables with a flush slot for each that waits, and merges are four
-threads wide. Clients write little when it is a tenth of their peak or 1/8 of the device for 5 s, or 1/6 of the device
-for a minute. Where a flood comes after less than a minute of that, clients write in bursts, and the 5 s double, up to
-a minute. Nothing has pressed for long where for five minutes nobody has waited and no memtables have, and level 0 is
-not at its gate; where something presses again within that time, the next flood ends after twice as long, up to four
-hours. Then all of level 0 becomes one merge. The base level returns after it, in steps where more would be due than
-half of the soft limit, and the owner's trigger with it, or once level 1 has moved down, where level 0 would make that
-much due. The rest returns when nothing is due, or what is due has not become less for a minute.
+Level 0 presses with twice as many files as the owner's trigger, and at least 8. In a flood the memory budget is taken
+at once, in memtables with a flush slot for each that waits, and merges are four threads wide. Clients write little when
+it is a tenth of their peak or 1/8 of the device for 5 s, or 1/6 of the device for a minute. Where a flood comes after
+less than a minute of that, clients write in bursts, and the 5 s double, up to a minute. Nothing has pressed for long
+where for five minutes nobody has waited and no memtables have, and level 0 is not at its gate; where something presses
+again within that time, the next flood ends after twice as long, up to four hours. Then all of level 0 becomes one
+merge. The base level returns after it, in steps where more would be due than half of the soft limit, and the owner's
+trigger with it, or once level 1 has moved down, where level 0 would make that much due. The rest returns when nothing
+is due, or what is due has not become less for a minute.
 
 What clients write reaches the device smaller where values are compressed: a is what flushes write for each byte that
 clients write, at most 1, and 1 until it is known. Clients at w bytes/s count as a w there. Where values go to blob
@@ -51,6 +52,9 @@ merged, by the owner's threads, as soon as the merge fits beside them:
     w a (2 + L1 / L0) <= 0.8 device      a flush, and a merge that writes L1 / L0 bytes of level 1 again
 
 Where somebody waits, reads or has neighbours that want the device, this does not apply.
+
+Where space, debt and pending bytes have no room for files of that size, as many as the owner's slowdown allows, there
+are more and smaller memtables instead: RocksDB delays writes at a number of files, whatever they hold.
 
 The bound is RocksDB's stop trigger meanwhile, unless the owner's is higher. Where it falls below what level 0 holds,
 the stop in force waits for the merge. The owner's slowdown and stop are never lowered, and a slowdown that is switched
@@ -108,9 +112,10 @@ Other databases on the same disks: the daemon's arbiter allots each an allowance
 
 Under universal compaction, whose sorted runs have no base level to fill, only memory, flush slots, threads and, with
 `limiter=true`, the rate limiter are the law's; other styles are left alone, and so are column families whose owner has
-disabled compaction. Where the owner has several memtables merged in one flush, so many do not count as waiting. A
-memtable budget is not all of the memory: a wide merge reads ahead in each of its inputs. So where the owner has a
-compaction_readahead_size, it is lowered until that takes a quarter of the budget.
+disabled compaction: their memtables keep no flood going. Where sorted runs delay writes, the rate is RocksDB's. Where
+the owner has several memtables merged in one flush, so many do not count as waiting. A memtable budget is not all of
+the memory: a wide merge reads ahead in each of its inputs. So where the owner has a compaction_readahead_size, it is
+lowered until that takes a quarter of the budget.
 
 The law judges itself by whole floods, and leaves some to the owner's options (adocd.controllers.tide.judged).
 
@@ -126,7 +131,7 @@ from adocd.controllers.admitted import FLOOR_BYTES_PER_S, HeldRate, owners_rate,
 from adocd.controllers.base import Controller, Needs, Parameters
 from adocd.controllers.settings import Wishes
 from adocd.controllers.tide.backlog import NO_BOUND, Debt, DiskFacts, Level0Bounds, is_raised, opened_for
-from adocd.controllers.tide.family import is_governed, is_held, is_pinned, pending_share
+from adocd.controllers.tide.family import delays_by_runs, is_governed, is_held, is_pinned, pending_share
 from adocd.controllers.tide.gate import Level0Flow, Level0Gate, ebbing
 from adocd.controllers.tide.judged import JudgedFloods
 from adocd.controllers.tide.learned import Demand, KnownSizes, Learned
@@ -154,6 +159,8 @@ _OF_FAMILY = (
     Knob.LEVEL0_STOP,
 )
 _OF_DATABASE = frozenset({*THREADS, Knob.DELAYED_WRITE_RATE, Knob.RATE_LIMIT})
+#: Twice the owner's trigger presses, but not fewer files: with a trigger of 1, any flush during a merge makes two.
+_PRESSES_LEAST = 8
 #: Of the slope's begin in files, from where on the rate is kept exact; before that it may be so many times as high.
 _NEAR_SLOPE, _FAR_TIMES = 0.8, 4
 
@@ -316,7 +323,7 @@ class Tide(Controller):
         trigger = owners_value(Knob.LEVEL0_TRIGGER, sample, cf.name) or 0
         # Then its files are our doing.
         collects = cf.name in self._bounds.of and (cf.name not in self._pressed or not self._is_needed)
-        return is_held(cf) or (0 < 2 * trigger <= cf.l0_files and not collects)
+        return is_held(cf) or (trigger > 0 and cf.l0_files >= max(2 * trigger, _PRESSES_LEAST) and not collects)
 
     def _in_peak(self, sample: Sample) -> set[str]:
         """Name the column families that are written in a peak of clients; none where they write little.
@@ -369,9 +376,11 @@ class Tide(Controller):
         # The others' gates are the owner's, and they may have no level below level 0.
         levelled = self._levelled(sample)
         sharing = [cf for cf in levelled if cf.name in active]
-        room = self._bounds.room(sharing, sample, learned.free_bytes, is_merging=self._merges.go_on)
+        room = self._bounds.room(sharing, sample, learned.free, is_merging=self._merges.go_on)
         disk = DiskFacts(self._device(sample), room, learned.kept, max(1, len(sharing)))
         for cf in levelled:
+            wanted = flood_memtables(cf, sample, self._spare_bytes, self._parameters)[0]
+            self._bounds.fit_files(cf, sample, wanted, disk)
             memtable_bytes, may_grow = self._memtables(cf, sample)[0], cf.name in self._pressed
             self._bounds.follow(cf, sample, memtable_bytes, disk, may_grow=may_grow)
 
@@ -468,7 +477,8 @@ class Tide(Controller):
         """Return the size in bytes and the number of memtables."""
         if cf.name not in self._pressed:
             return owners_memtables(cf, sample)
-        return flood_memtables(cf, sample, self._spare_bytes, self._parameters)
+        largest = self._bounds.largest.get(cf.name)
+        return flood_memtables(cf, sample, self._spare_bytes, self._parameters, largest=largest)
 
     # -- admission
 
@@ -488,10 +498,13 @@ class Tide(Controller):
         )
 
     def _admitted(self, sample: Sample) -> int | None:
-        """Return the rate at which RocksDB delays writes, in bytes/s, set before it does; None for the owner's."""
+        """Return the rate at which RocksDB delays writes, in bytes/s, set before it does; None for the owner's.
+
+        Where sorted runs of universal compaction delay writes, RocksDB's own rate is their only brake before a stop.
+        """
         flooded = self._levelled(sample)
         clients = self._learned.clients
-        if clients is None or not flooded:
+        if clients is None or not flooded or delays_by_runs(sample):
             return None
         rate = min(self._allowed(cf, sample, clients) for cf in flooded)
         share = min(map(pending_share, sample.column_families))

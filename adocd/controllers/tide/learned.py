@@ -1,7 +1,9 @@
 """What tide learns of the machine and of the clients from the samples."""
 
 import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Self
 
 from adocd.controllers.reads import reads_per_s
 from adocd.model.sample import ColumnFamilySample, Sample
@@ -169,6 +171,29 @@ class KnownSizes:
         return replace(cf, level_bytes=(size * cf.l0_files, *known.level_bytes[1:]))
 
 
+@dataclass(frozen=True, slots=True)
+class FreeSpace:
+    """The free space of a look around, and what each level 0 held then: what it has taken since is free no more.
+
+    Attributes:
+        bytes: the free space.
+        level0_bytes: the size of level 0, by column family.
+
+    """
+
+    bytes: int
+    level0_bytes: Mapping[str, int]
+
+    @classmethod
+    def of(cls, sample: Sample, free_bytes: int) -> Self:
+        """Return it with level 0 as it is in this sample."""
+        return cls(free_bytes, {cf.name: cf.level_bytes[0] for cf in sample.column_families if cf.level_bytes})
+
+    def with_level0(self, names: Iterable[str]) -> int:
+        """Return the space in bytes that there would be without level 0 of these column families."""
+        return self.bytes + sum(self.level0_bytes.get(name, 0) for name in names)
+
+
 class Learned:
     """Rates in bytes/s, each None until it was seen.
 
@@ -182,14 +207,14 @@ class Learned:
     `clients` is the peak of what clients wrote, which fades within minutes; `writes` is what they write now, `flushes`
     what flushes write while memtables wait for them.
 
-    `free_bytes` is the free space that was seen last: a look around that took too long is no reason to forget it.
+    `free` is the free space that was seen last: a look around that took too long is no reason to forget it.
     """
 
     def __init__(self) -> None:
         self.device: float | None = None
         self.clients: float | None = None
         self.flushes: float | None = None
-        self.free_bytes: int | None = None
+        self.free: FreeSpace | None = None
         self._kept = KeptShare()
         self.flushed = FlushedShares()
         #: Whether values go to blob files.
@@ -233,7 +258,7 @@ class Learned:
         self.flushed.observe(sample)
         self._unread_s += seconds
         if sample.surroundings is not None and sample.surroundings.free_bytes is not None:
-            self.free_bytes = sample.surroundings.free_bytes
+            self.free = FreeSpace.of(sample, sample.surroundings.free_bytes)
         self._learn_device(sample, is_limited=is_limited)
         self._learn_reads(sample)
         if sample.written_bytes_per_s is not None:

@@ -41,11 +41,19 @@ def spare_bytes(
     return max(0, most) // max(1, len(pressed))
 
 
-def flood_memtables(cf: ColumnFamilySample, sample: Sample, spare: int, parameters: TideParameters) -> tuple[int, int]:
-    """Return the size in bytes and the number of memtables in a flood, never less than the owner's."""
+def flood_memtables(
+    cf: ColumnFamilySample, sample: Sample, spare: int, parameters: TideParameters, *, largest: int | None = None
+) -> tuple[int, int]:
+    """Return the size in bytes and the number of memtables in a flood, never less than the owner's.
+
+    Where `largest` bytes are less than the budget allows each, there are more memtables instead.
+    """
     owners = owners_memtables(cf, sample)
     budget, number = owners[0] * owners[1] + spare, max(owners[1], parameters.memtables)
     size, now = min(_MEMTABLE_MAX, budget // number // MIB * MIB), cf.options.write_buffer_size_bytes
+    if largest is not None and largest < size:
+        size = max(owners[0], largest)
+        return size, max(number, budget // size)
     if size >= owners[0]:
         # A budget that moves a little, as an arbiter's does, is no reason for a call of SetOptions each second.
         is_near = owners[0] < now <= size <= _STEP * now and cf.options.max_write_buffer_number == number

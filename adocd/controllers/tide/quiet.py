@@ -1,6 +1,6 @@
 """What ends a flood: clients write little, or nothing has pressed for long. Pure."""
 
-from adocd.controllers.tide.family import is_held
+from adocd.controllers.tide.family import anyone_is_held
 from adocd.controllers.tide.learned import Learned
 from adocd.model.sample import Sample
 
@@ -35,7 +35,7 @@ class Quiet:
         `in_flood`: there was one before it. `presses`: one begins in it, or goes on, unless that is so.
         """
         enough, slack = _little(learned)
-        waits = sample.condition != "normal" or any(map(is_held, sample.column_families))
+        waits = sample.condition != "normal" or anyone_is_held(sample)
         self._ebb_s = 0.0 if learned.writes > enough or waits else self._ebb_s + sample.interval_s
         self._slack_s = 0.0 if learned.writes > slack or waits else self._slack_s + sample.interval_s
         if self._ebbed_s is not None:
@@ -73,7 +73,7 @@ class Needless:
 
     def observe(self, sample: Sample, *, begins: bool) -> None:
         """Take in a window; `begins`: a flood begins in it."""
-        waits = sample.condition != "normal" or sample.stalled_fraction or any(map(is_held, sample.column_families))
+        waits = sample.condition != "normal" or sample.stalled_fraction or anyone_is_held(sample)
         if begins or waits:
             if self._ended_s is not None:
                 is_soon = self._ended_s < self._after_s

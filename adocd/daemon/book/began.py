@@ -8,9 +8,10 @@ _SETS = ("set-policy", "reset-policy")
 
 
 def began_unix_s(newest_first: Iterable[Operation], target: str) -> float | None:
-    """Return when the policy in force began to act; None if no operator started it.
+    """Return when the policy in force began to act; None if it was in force when the daemon began.
 
-    That is the last operation on this target, or on all, that set the policy or ended a restore. Ending a pause does
+    That is the last operation on this target, or on all, that set the policy or ended a restore; a reload of the
+    configuration that changes it is one. Ending a pause does
     not count, because the law's values stay in force during a pause.
     """
     resumed: float | None = None

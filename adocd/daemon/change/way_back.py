@@ -29,6 +29,8 @@ OFF = "0"
 _L0_FILES = "rocksdb.num-files-at-level0"
 _IMMUTABLE_MEMTABLES = "rocksdb.num-immutable-mem-table"
 _PENDING_BYTES = "rocksdb.estimate-pending-compaction-bytes"
+#: Agents read a signed number; an owner's limit may be the highest unsigned one.
+_MOST_BELOW = (1 << 63) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +131,8 @@ def _postpone(
         out_of_the_way = str(max(OUT_OF_THE_WAY, int(baseline[stop])))
         _raise(stop, back, baseline, reached, out_of_the_way if may_be_off else None)
     if baseline.get(hard, OFF) != OFF and (may_be_off or _may_exceed(hard, back, baseline, reached)):
-        later.append(_when(family, _PENDING_BYTES, int(baseline[hard]), HARD, baseline[hard]))
+        below = min(int(baseline[hard]), _MOST_BELOW)
+        later.append(_when(family, _PENDING_BYTES, below, HARD, baseline[hard]))
         _raise(hard, back, baseline, reached, OFF if may_be_off else None)
     # The agent takes one step after the other, so the one that more files allow comes first, and those for bytes last.
     return sorted(later, key=_files, reverse=True), when_flushed

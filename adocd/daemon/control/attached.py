@@ -287,9 +287,13 @@ class Attached:
     def _forget_families(self, session: Session, detail: DatabaseDetail, snapshot: Snapshot) -> None:
         """Forget changes to dropped column families, because a new one may have, or later take, the same name.
 
+        Not where nothing can be changed: files from outside may not tell of all column families.
+
         One whose handle the program has closed is not dropped: the agent no longer sees it, but its options are as we
         set them.
         """
+        if not detail.capabilities.can_change:
+            return
         anew = session.created_anew(snapshot)
         for name in sorted(anew):
             _log.info("%s: column family %s was dropped and created anew; its options are its own", self._path, name)

@@ -12,6 +12,8 @@ from adocd.daemon.control.target_loop import TargetLoop
 from adocd.daemon.fleet import config as configuration
 from adocd.daemon.fleet.config import Config, ConfigError
 from adocd.daemon.fleet.fleet import Fleet
+from adocd.daemon.fleet.noted import noted
+from adocd.daemon.fleet.operators import in_words
 from adocd.daemon.fleet.run import loop_settings, memory_budget_bytes
 from adocd.model.in_words import named
 
@@ -138,6 +140,9 @@ class Reload:
             return
         before, policy = loop.status.policy, self._fleet.policy_for(loop.id, loop.path)
         await loop.set_policy(policy)
+        # Of each target, too: by this the verdict knows when the policy began.
+        said = f"the configuration set the policy to {in_words(policy)}"
+        noted(self._fleet.audit, "set-policy", loop, "SIGHUP", said)
         was = "" if before.controller == policy.controller else f", which was {before.controller}"
         taken.append(f"{loop.path} has {policy.controller}{was}")
 

@@ -23,6 +23,9 @@ std::string Api::DatabaseMembers(const Session& session) const {
     writer.String("session", session.session_id);
     writer.Number("opened_monotonic_s", session.opened_monotonic_s);
     writer.Strings("column_families", session.column_families->Names());
+    if (const auto closed = session.column_families->Closed(); !closed.empty()) {
+      writer.Strings("unseen_column_families", closed);
+    }
     if (!session.log_path.empty()) writer.String("log_path", session.log_path);
     writer.String("wal_dir", session.wal_dir);
     writer.Strings("data_paths", session.DataPaths());

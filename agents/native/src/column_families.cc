@@ -16,7 +16,9 @@ void ColumnFamilies::Add(const std::string& name, uint32_t id, rocksdb::ColumnFa
   const std::lock_guard<std::mutex> lock(mutex_);
   const bool known = std::any_of(families_.begin(), families_.end(),
                                  [&](const auto& other) { return other->handle == handle; });
-  if (!known) families_.push_back(std::move(family));
+  if (known) return;
+  families_.push_back(std::move(family));
+  closed_.erase(name);
 }
 
 void ColumnFamilies::Dropping(uint32_t id) {
@@ -54,6 +56,10 @@ void ColumnFamilies::HandleDeleted(rocksdb::ColumnFamilyHandle* handle) {
   if (found == families_.end()) return;
   const std::shared_ptr<ColumnFamily> family = *found;
   families_.erase(found);
+  const bool has_another = std::any_of(families_.begin(), families_.end(), [&](const auto& other) {
+    return other->listed && other->name == family->name;
+  });
+  if (family->listed && !has_another) closed_.insert(family->name);
   family->listed = family->dropping = false;
   decided_.notify_all();
   released_.wait(lock, [&] { return family->uses == 0; });
@@ -117,6 +123,11 @@ std::vector<std::string> ColumnFamilies::Names() const {
     if (family->listed) names.push_back(family->name);
   }
   return names;
+}
+
+std::vector<std::string> ColumnFamilies::Closed() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return {closed_.begin(), closed_.end()};
 }
 
 bool ColumnFamilies::Has(const std::string& name) const {

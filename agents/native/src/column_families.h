@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -83,6 +84,8 @@ class ColumnFamilies {
   ColumnFamilyUse UseToChange(const std::string& name);
   std::vector<ColumnFamilyUse> UseAll();
   std::vector<std::string> Names() const;
+  // Those that were not dropped, but whose handle the host has deleted, as it does before it closes the database.
+  std::vector<std::string> Closed() const;
   bool Has(const std::string& name) const;
 
  private:
@@ -93,6 +96,7 @@ class ColumnFamilies {
   mutable std::mutex mutex_;
   std::condition_variable released_, decided_;
   std::vector<std::shared_ptr<ColumnFamily>> families_;
+  std::set<std::string> closed_;
 };
 
 }  // namespace adocd

@@ -18,7 +18,8 @@ struct ChangedSetting {
 // The option values that this session began with, or that its owner set later, and which of them its leases changed.
 class Originals {
  public:
-  void Record(const OptionKey& key, const std::string& value) { values_[key] = value; }
+  // Keeps a known original: what is listed again, as after a refused close, may have our value.
+  void Record(const OptionKey& key, const std::string& value) { values_.emplace(key, value); }
 
   // Takes `value`, which was found and may be the owner's, for the original, unless one of our changes is in force.
   void SetByOwner(const OptionKey& key, const std::string& value);

@@ -115,6 +115,7 @@ def test_an_alert_does_not_go_on_with_what_a_silent_database_was_like(tmp_path: 
         target["sample"] |= {"write_latency": latency, "rate_limit_bytes_per_s": 1 << 20}
         now = {family.name for family in targets([target]) if family.samples}
         later = {family.name for family in targets([target | {"state": "silent"}]) if family.samples}
+        assert {"adocd_lease_held", "adocd_lease_held_by_other"} <= now - later
         assert {"adocd_l0_files", "adocd_auto_compactions_disabled"} <= now - later
         assert {"adocd_background_jobs", "adocd_rate_limit_bytes_per_second"} <= now - later
         assert {"adocd_write_latency_percentile_seconds", "adocd_write_latency_mean_seconds"} <= now - later

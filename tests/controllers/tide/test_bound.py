@@ -155,6 +155,32 @@ def test_nor_does_the_part_of_the_space_that_the_arbiter_allots() -> None:
     assert merging({"surroundings": AROUND, **before}, now, above=36 * GIB).step(30) == ("", {})
 
 
+def test_the_bound_does_not_rise_with_level_0_while_nobody_looks_at_the_free_space() -> None:
+    """What level 0 has taken since the last look is free no more."""
+    scene = Scene()
+    scene.plant.members |= free(27)
+    assert scene.flooded()[1][Knob.LEVEL0_STOP] == 80
+    scene.plant.members["surroundings"] = None
+    for files in range(0, 80, 4):
+        scene.level0(files)
+        scene.step()
+    assert scene.plant.now("level0_stop_writes_trigger") == "80"
+
+
+def test_files_grow_only_where_the_disk_has_room_for_as_many_as_the_owner_allows() -> None:
+    """RocksDB slows writes down at 20 files: with 128 MiB each and their merge that is 6.75 GiB."""
+    scene = Scene()
+    scene.plant.members |= free(6)
+    found = scene.flooded()[1]
+    assert Knob.MEMTABLE_SIZE not in found
+    assert found[Knob.MEMTABLE_NUMBER] == 8, "the budget is taken in memtables of 64 MiB"
+    assert scene.plant.now("level0_slowdown_writes_trigger") == "21"
+    scene.plant.members |= free(8)
+    assert Knob.MEMTABLE_SIZE not in scene.step(15)[1], "not to and fro"
+    scene.plant.members |= free(9)
+    assert scene.step(15)[1][Knob.MEMTABLE_SIZE] == MEMTABLE
+
+
 def test_where_no_level_is_below_level_0_the_free_space_bounds_nothing() -> None:
     scene = Scene()
     scene.opened_with(of_family("default", "compaction_style"), "kCompactionStyleUniversal")

@@ -113,6 +113,21 @@ def test_a_flood_that_ends_while_much_is_pending_gives_the_rate_back() -> None:
     assert scene.plant.values == scene.plant.originals
 
 
+def test_the_rate_is_rocksdbs_while_sorted_runs_of_another_column_family_delay_writes() -> None:
+    """A held rate would take RocksDB's brake from them: it lowers the rate at each flush, down to a stop at 36."""
+    scene, plant = scene_of("runs")
+    style = of_family("runs", "compaction_style")
+    plant.originals = {**plant.originals, style: "kCompactionStyleUniversal"}
+    plant.values[style] = "kCompactionStyleUniversal"
+    scene.flooded()
+    scene.level0(190, above=30 * MEMTABLE)
+    plant.figures["runs"]["l0_files"] = 19
+    assert scene.step()[1][Knob.DELAYED_WRITE_RATE] != 16 * MIB
+    plant.figures["runs"]["l0_files"] = 20
+    scene.step()
+    assert plant.now("delayed_write_rate") == str(16 * MIB)
+
+
 # -- one that leaves
 
 
@@ -126,6 +141,18 @@ def test_a_column_family_whose_owner_disables_compaction_in_the_middle_of_a_floo
     scene.step()
     assert of("other", plant.values) == of("other", plant.originals)
     assert plant.now_in("default", "level0_file_num_compaction_trigger") != "4", "the flood goes on"
+
+
+@pytest.mark.parametrize("is_disabled", [True, False])
+def test_a_column_family_that_is_left_alone_keeps_no_flood_going(is_disabled: bool) -> None:
+    scene, plant = scene_of("other")
+    if is_disabled:
+        disable(plant, "other")
+    plant.figures["other"]["immutable_memtables"] = 2
+    scene.flooded()
+    plant.immutable_memtables = 0
+    scene.step(320)
+    assert (plant.now("level0_file_num_compaction_trigger") == "4") is is_disabled
 
 
 # -- merges

@@ -284,7 +284,15 @@ def test_a_memory_budget_that_moves_a_little_changes_the_memtables_once() -> Non
 
 
 def test_no_memtable_is_larger_than_rocksdb_allows() -> None:
-    assert Scene(memory_max_bytes=64 * GIB).flooded()[1][Knob.MEMTABLE_SIZE] == 4 * GIB
+    scene = Scene(memory_max_bytes=64 * GIB, debt_max_bytes=1024 * GIB)
+    scene.opened_with(of_family("default", "soft_pending_compaction_bytes_limit"), "0")
+    assert scene.flooded()[1][Knob.MEMTABLE_SIZE] == 4 * GIB
+
+
+def test_a_large_budget_of_memory_makes_no_larger_files_than_the_debt_allows() -> None:
+    """32 GiB are 20 files of 1.6 GiB, and 1 GiB is 64 MiB doubled four times."""
+    found = Scene(memory_max_bytes=64 * GIB).flooded()[1]
+    assert (found[Knob.MEMTABLE_SIZE], found[Knob.MEMTABLE_NUMBER]) == (GIB, 64)
 
 
 def test_where_pools_limit_the_jobs_no_more_are_asked_for() -> None:

@@ -77,6 +77,16 @@ def test_it_changes_nothing_while_nothing_presses() -> None:
     assert scene.step(60) == ("", {})
 
 
+def test_with_a_low_trigger_of_the_owners_few_files_are_no_flood() -> None:
+    """A flush that ends while a merge runs makes two files."""
+    scene = Scene()
+    scene.opened_with(of_family("default", "level0_file_num_compaction_trigger"), "1")
+    scene.level0(7)
+    assert scene.step(60) == ("", {})
+    scene.level0(8)
+    assert scene.step()[0] == "tide.flood"
+
+
 def test_a_flood_takes_the_memory_at_once_and_shuts_the_gate_of_level_0() -> None:
     """512 MiB are four memtables of 128 MiB; 200 MB/s pay back 223 files of that, and 200 are the most."""
     rule, found = Scene().flooded()

@@ -85,6 +85,12 @@ def test_a_hard_limit_that_may_be_above_or_below_is_taken_away_first() -> None:
     )
 
 
+def test_a_hard_limit_above_what_an_agent_can_compare_comes_back_too() -> None:
+    most = (1 << 64) - 1
+    found = plan(OFF, opened({HARD: most}), defaults() | family({HARD: most}))
+    assert found.restore[-1] == waits(HARD, str(most), PENDING_BYTES, (1 << 63) - 1)
+
+
 _LIVE = [option for option in defaults() if (facts := OPTIONS.get(option.option)) is None or facts.live]
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from adocd.daemon.book.began import began_unix_s
 from adocd.daemon.fleet import config as configuration
 from adocd.daemon.fleet.reload import LIVE, Reload
 from adocd.daemon.watch import samples
@@ -127,6 +128,7 @@ def test_policies_change_where_the_configuration_chooses(tmp_path: Path) -> None
         assert f"{loop.path} has adoc, which was fixed" in str(done)
         assert loop.status.policy.controller == "adoc"
         assert loop.status.policy.dry_run
+        assert began_unix_s(reversed(service.fleet._book.operations), loop.id) is not None, "for the verdict"
         loop._fall_back("adoc failed")
         write(file, "[policy]\ncontroller = 'adoc'\ndry_run = true\n[daemon]\ntick_s = 0.5\n")
         await reload.again()

@@ -36,6 +36,20 @@ def test_what_is_open_or_did_not_last_is_credited_with_nothing(outcome: str) -> 
     assert told_of(decision(outcome=outcome), held_points(40, 160, 0.5), 200.0).effect == ""
 
 
+@pytest.mark.parametrize("rule", ["daemon.fall_back", "safety.memory_budget", "operator.override", "actuator.put_back"])
+def test_what_was_done_last_is_not_only_a_laws_decision(rule: str) -> None:
+    asked = decision()
+    done = decision(rule=rule, settings=[])
+    again = [decision(rule=rule, settings=[]) for rule in ("actuator.repeat", "adoc.again")]
+    found = decisions.newest(in_rows([asked, done, *again]))
+    assert found is not None
+    assert found.record["rule"] == rule
+    only = decisions.newest(in_rows(again[:1]))
+    assert only is not None
+    assert only.record["rule"] == "actuator.repeat"
+    assert decisions.newest([]) is None
+
+
 def test_a_decision_is_told_with_signal_rule_guard_and_effect() -> None:
     spans = held_points(40, 100, 0.5) + held_points(100, 160, 0.1)
     told = told_of(decision(guards=["memory budget: too much"]), spans, 200.0)

@@ -19,11 +19,12 @@ PATH = "/page"
 #: What the gate allows without a token, so that one can log in. The page itself checks whether its visitor may read.
 OPEN = {
     "/": frozenset({"GET", "HEAD"}),
+    PATH: frozenset({"GET", "HEAD"}),
     f"{PATH}/": frozenset({"GET", "HEAD"}),
     f"{PATH}/session": frozenset({"POST", "DELETE"}),
 }
 #: The same without the page, so that everyone gets the hint to install it.
-OPEN_WITHOUT = {path: OPEN[path] for path in ("/", f"{PATH}/")}
+OPEN_WITHOUT = {path: OPEN[path] for path in ("/", PATH, f"{PATH}/")}
 #: The packages that the page needs; `pip install 'adocd[page]'` installs them.
 _NEEDED = ("nicegui", "websockets")
 NOT_INSTALLED = "the page is not installed: pip install 'adocd[page]', then restart adocd serve"

@@ -65,8 +65,8 @@ def mount(app: FastAPI, upstream: Upstream, sessions: Sessions) -> None:
     )  # fmt: skip
     _log_in_and_out(app, sessions)
 
-    @app.get("/", include_in_schema=False)
-    @app.get(page.PATH, include_in_schema=False)
+    @app.api_route("/", methods=["GET", "HEAD"], include_in_schema=False)
+    @app.api_route(page.PATH, methods=["GET", "HEAD"], include_in_schema=False)
     async def to_the_page() -> Response:
         return RedirectResponse(f"{page.PATH}/")
 

@@ -18,6 +18,8 @@ _GOOD, _QUIET = ("applied", "applied-unpersisted"), ("unchanged", "dry-run", "in
 NO_EFFECT = "none, for nothing was changed"
 #: Most decisions that a chart marks, the newest ones: a law may repeat the same decision over and over.
 MOST_MARKS = 200
+#: What only sends again what was decided before; also each law's `.again`.
+_SENT_AGAIN = ("actuator.repeat", "actuator.rearm", "actuator.delayed_write_rate")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,19 @@ class ToldDecision:
     outcome: str
     look: Look
     effect: str
+
+
+def newest(rows: Sequence[Repeated]) -> Repeated | None:
+    """Return what was done last: a law's decision, a guard's or a pin's, values put back, or a law that failed.
+
+    What was sent again would hide that; it counts only where there is nothing else.
+    """
+    new = (row for row in reversed(rows) if not _is_sent_again(row.record["rule"]))
+    return next(new, rows[-1] if rows else None)
+
+
+def _is_sent_again(rule: str) -> bool:
+    return rule in _SENT_AGAIN or rule.endswith(".again")
 
 
 def told(repeated: Repeated, spans: Sequence[MeasuredSpan], now_unix_s: float) -> ToldDecision:

@@ -167,7 +167,7 @@ class TargetPage:
         detail = room.detail | (feed.find(self._target) or {})
         now = room.now_unix_s
         rows = in_rows(room.decisions or filter(None, [detail["last_decision"]]))
-        newest = next((row for row in reversed(rows) if row.record["settings"]), rows[-1] if rows else None)
+        newest = decisions.newest(rows)
         last = None if newest is None else decisions.told(newest, history.measured(room.points), now)
         state = state_of(detail, Lately.of(history.lately(room.points)), room.read_unix_s)
         self._visit.name(f"{state.sign} {state.word}: {detail['path']} - adocd")
