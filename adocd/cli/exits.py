@@ -77,7 +77,9 @@ def run(app: typer.Typer, name: str) -> NoReturn:
         sentences, code = ("it was broken off",), Exit.FAILED
     except UsageError as error:
         sentences, code = _of_usage(error), Exit.USAGE
-    except UnicodeEncodeError as error:  # such an argument cannot be part of a request
+    except UnicodeEncodeError as error:
+        if error.encoding != "utf-8":  # the terminal's, which cannot show what is written
+            raise
         sentences, code = (f"{error.object!a} is not UTF-8",), Exit.USAGE
     except OSError as error:
         if error.errno not in _FULL or error.filename is not None:  # then it is not the output

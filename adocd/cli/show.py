@@ -82,7 +82,7 @@ def status(t: dict[str, Any]) -> None:
     if t.get("shared") and t["state"] == "attached":  # an older daemon has none
         facts.add_row("disks", t["shared"])
     if t["unseen_column_families"]:
-        facts.add_row("left alone", ", ".join(t["unseen_column_families"]) + ": the program gave the agent no handle")
+        facts.add_row("left alone", ", ".join(t["unseen_column_families"]) + ": the agent has no handle to them")
     for override in t["overrides"]:
         family = f" ({override['column_family']})" if override["column_family"] else ""
         effect = override["ineffective"] or "in force"

@@ -18,7 +18,8 @@ _HEAD = """\
 # Options of {path} as they were at {when} under the policy {controller};
 # the comment after each is the value that the database was opened with. Merge them into the OPTIONS file
 # that the program loads, or set them in the program: alone, they leave all others at RocksDB's defaults.
-# Before you restart the program with them, run adocctl restore: else adocd takes them for its own and undoes them.
+# Before you restart the program with them, run adocctl restore and wait until it is done; then run adocctl resume.
+# Otherwise adocd takes them for its own and undoes them.
 """
 
 

@@ -192,6 +192,17 @@ def test_that_files_and_not_time_bound_level_0_in_the_newer_blocks(results: Mapp
         assert stops == (set() if has_readers else {files}), block
 
 
+def test_that_no_block_lacks_room_for_larger_files(results: Mapping[str, FoundResults]) -> None:
+    """The gate is at most half of the bound, so with 12 files there is room for more than 20 of the larger files."""
+    floods = 0
+    for run in (run for found in results.values() for run in found.runs if run.scheme.name == "tide"):
+        larger = next((made.settings for made in run.decisions if "memtable_size" in made.settings), None)
+        if larger is not None:
+            floods += 1
+            assert larger["level0_compaction_trigger"] >= 12, (run.block, run.repetition)
+    assert floods > 100
+
+
 def test_how_far_apart_the_runs_of_a_repetition_began(results: Mapping[str, FoundResults]) -> None:
     """By the page's table, which has each block in which that was more than the runs beside each other take."""
     page = (REPOSITORY / "docs" / "evaluation.md").read_text()

@@ -137,7 +137,7 @@ class Level0Bounds:
         if free is None:
             return None
         names = frozenset(cf.name for cf in sharing)
-        space, allowed = free.with_level0(names), sample.allowance
+        space, allowed = free.without_level0(sharing, sample), sample.allowance
         if allowed is not None and allowed.space_bytes is not None:
             space = min(space, allowed.space_bytes)
         if is_merging and self._space is not None and self._space[1] == names:

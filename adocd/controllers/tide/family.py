@@ -23,7 +23,7 @@ def is_held(cf: ColumnFamilySample) -> bool:
 
 
 def anyone_is_held(sample: Sample) -> bool:
-    """Whether that is so in a column family that the law acts on: it does nothing for the others."""
+    """Whether memtables wait for flushes, or writes have stalled, in a column family that the law acts on."""
     return any(is_governed(cf, sample) and is_held(cf) for cf in sample.column_families)
 
 

@@ -15,15 +15,16 @@ ComputeCompactionScore).
 | ebb | clients write little, or nothing has pressed for long | level 0 is merged, then base level and trigger |
 | yield | others want more of the same disks than is left | the gate and the base level alone: merges are put off |
 
-Level 0 presses with twice as many files as the owner's trigger, and at least 8. In a flood the memory budget is taken
-at once, in memtables with a flush slot for each that waits, and merges are four threads wide. Clients write little when
-it is a tenth of their peak or 1/8 of the device for 5 s, or 1/6 of the device for a minute. Where a flood comes after
-less than a minute of that, clients write in bursts, and the 5 s double, up to a minute. Nothing has pressed for long
-where for five minutes nobody has waited and no memtables have, and level 0 is not at its gate; where something presses
-again within that time, the next flood ends after twice as long, up to four hours. Then all of level 0 becomes one
-merge. The base level returns after it, in steps where more would be due than half of the soft limit, and the owner's
-trigger with it, or once level 1 has moved down, where level 0 would make that much due. The rest returns when nothing
-is due, or what is due has not become less for a minute.
+Level 0 presses with twice as many files as the owner's trigger, and at least 8, or one fewer than the owner's slowdown
+trigger if that is less. In a flood the memory budget is taken at once, in memtables with a flush slot for each that
+waits, and merges are four threads wide. Clients write little when it is a tenth of their peak or 1/8 of the device for
+5 s, or 1/6 of the device for a minute. Where a flood comes after less than a minute of that, clients write in bursts,
+and the 5 s double, up to a minute. Nothing has pressed for long where for five minutes nobody has waited and no
+memtables have, and level 0 is not at its gate; where something presses again within that time, the next flood ends
+after twice as long, up to four hours. Then all of level 0 becomes one merge. The base level returns after it, in steps
+where more would be due than half of the soft limit, and the owner's trigger with it, or once level 1 has moved down,
+where level 0 would make that much due. The rest returns when nothing is due, or what is due has not become less for a
+minute.
 
 What clients write reaches the device smaller where values are compressed: a is what flushes write for each byte that
 clients write, at most 1, and 1 until it is known. Clients at w bytes/s count as a w there. Where values go to blob
@@ -53,8 +54,8 @@ merged, by the owner's threads, as soon as the merge fits beside them:
 
 Where somebody waits, reads or has neighbours that want the device, this does not apply.
 
-Where space, debt and pending bytes have no room for files of that size, as many as the owner's slowdown allows, there
-are more and smaller memtables instead: RocksDB delays writes at a number of files, whatever they hold.
+Where free space, debt and pending bytes have no room for as many files of that size as the owner's slowdown allows,
+memtables are smaller and there are more of them: RocksDB delays writes at a number of files, whatever they hold.
 
 The bound is RocksDB's stop trigger meanwhile, unless the owner's is higher. Where it falls below what level 0 holds,
 the stop in force waits for the merge. The owner's slowdown and stop are never lowered, and a slowdown that is switched
@@ -323,7 +324,7 @@ class Tide(Controller):
         trigger = owners_value(Knob.LEVEL0_TRIGGER, sample, cf.name) or 0
         # Then its files are our doing.
         collects = cf.name in self._bounds.of and (cf.name not in self._pressed or not self._is_needed)
-        return is_held(cf) or (trigger > 0 and cf.l0_files >= max(2 * trigger, _PRESSES_LEAST) and not collects)
+        return is_held(cf) or (trigger > 0 and cf.l0_files >= _presses_at(trigger, cf, sample) and not collects)
 
     def _in_peak(self, sample: Sample) -> set[str]:
         """Name the column families that are written in a peak of clients; none where they write little.
@@ -548,3 +549,10 @@ class Tide(Controller):
             f"column family {worst.name}: {worst.l0_files} L0 files, {worst.immutable_memtables} immutable memtables; "
             f"device {device}, clients write {exact_size(int(self._learned.writes))}/s, {reads}"
         )
+
+
+def _presses_at(trigger: int, cf: ColumnFamilySample, sample: Sample) -> int:
+    """Return the number of L0 files that press, before they delay writes: then a change can come late."""
+    slowdown = owners_value(Knob.LEVEL0_SLOWDOWN, sample, cf.name) or 0
+    least = _PRESSES_LEAST if slowdown <= 0 else min(_PRESSES_LEAST, slowdown - 1)
+    return max(2 * trigger, least)

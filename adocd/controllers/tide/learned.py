@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from adocd.controllers.reads import reads_per_s
+from adocd.model.levels import base_level_bytes
 from adocd.model.sample import ColumnFamilySample, Sample
 
 #: Time constants in seconds: of a rate, of the device where it is slower than known, of what is written at the peak.
@@ -173,25 +174,33 @@ class KnownSizes:
 
 @dataclass(frozen=True, slots=True)
 class FreeSpace:
-    """The free space of a look around, and what each level 0 held then: what it has taken since is free no more.
+    """The free space of a look around, and the sizes then: what was taken since is free no more.
 
     Attributes:
         bytes: the free space.
-        level0_bytes: the size of level 0, by column family.
+        sizes: the bytes of level 0 and of the base level, by column family.
 
     """
 
     bytes: int
-    level0_bytes: Mapping[str, int]
+    sizes: Mapping[str, tuple[int, int]]
 
     @classmethod
     def of(cls, sample: Sample, free_bytes: int) -> Self:
-        """Return it with level 0 as it is in this sample."""
-        return cls(free_bytes, {cf.name: cf.level_bytes[0] for cf in sample.column_families if cf.level_bytes})
+        """Return it with the sizes of this sample."""
+        known = [cf for cf in sample.column_families if cf.level_bytes]
+        return cls(free_bytes, {cf.name: ((cf.level_bytes or (0,))[0], base_level_bytes(cf, sample)) for cf in known})
 
-    def with_level0(self, names: Iterable[str]) -> int:
-        """Return the space in bytes that there would be without level 0 of these column families."""
-        return self.bytes + sum(self.level0_bytes.get(name, 0) for name in names)
+    def without_level0(self, sharing: Iterable[ColumnFamilySample], sample: Sample) -> int:
+        """Return the space in bytes that there would be if these column families had nothing in level 0.
+
+        What merges have moved to the base level since the look is there still.
+        """
+        space = self.bytes
+        for cf in sharing:
+            level0, base = self.sizes.get(cf.name, (0, 0))
+            space += level0 - max(0, base_level_bytes(cf, sample) - base)
+        return space
 
 
 class Learned:

@@ -12,6 +12,7 @@ from adocd.model.sample import ColumnFamilySample, Sample
 #: Memtables grow in steps of at least this factor.
 _STEP = 1.3
 _MEMTABLE_MAX = int(OPTIONS["write_buffer_size"].maximum)
+_NUMBER_MAX = int(OPTIONS["max_write_buffer_number"].maximum)
 
 
 def owners_memtables(cf: ColumnFamilySample, sample: Sample) -> tuple[int, int]:
@@ -52,8 +53,10 @@ def flood_memtables(
     budget, number = owners[0] * owners[1] + spare, max(owners[1], parameters.memtables)
     size, now = min(_MEMTABLE_MAX, budget // number // MIB * MIB), cf.options.write_buffer_size_bytes
     if largest is not None and largest < size:
-        size = max(owners[0], largest)
-        return size, max(number, budget // size)
+        size, was = max(owners[0], largest), cf.options.max_write_buffer_number
+        number = max(number, min(_NUMBER_MAX, budget // size))
+        is_near = now == size and owners[1] < was <= number <= _STEP * was
+        return size, was if is_near else number
     if size >= owners[0]:
         # A budget that moves a little, as an arbiter's does, is no reason for a call of SetOptions each second.
         is_near = owners[0] < now <= size <= _STEP * now and cf.options.max_write_buffer_number == number

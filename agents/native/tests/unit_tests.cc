@@ -98,6 +98,8 @@ void TestOriginals() {
   const auto is_open = [&](const std::string&) { return open; };
   const OptionKey size{Scope::kColumnFamily, "default", "write_buffer_size"};
   originals.Record(size, "64");
+  originals.Record(size, "32");  // listed again, with our value in force
+  EXPECT(originals.values().at(size) == "64");
   const Change change = FamilyChange("write_buffer_size", "32");
   EXPECT(originals.FirstUncovered({}, {change}, is_open).has_value());
   EXPECT(!originals.FirstUncovered({{std::nullopt, FamilyChange("write_buffer_size", "64")}}, {change}, is_open));

@@ -165,6 +165,10 @@ def test_the_bound_does_not_rise_with_level_0_while_nobody_looks_at_the_free_spa
         scene.level0(files)
         scene.step()
     assert scene.plant.now("level0_stop_writes_trigger") == "80"
+    scene.level0(0, above=80 * MEMTABLE)
+    scene.plant.members["running_compactions"] = 0
+    scene.step(30)
+    assert scene.plant.now("level0_file_num_compaction_trigger") == "10", "level 1 has 10 of the 27 GiB"
 
 
 def test_files_grow_only_where_the_disk_has_room_for_as_many_as_the_owner_allows() -> None:

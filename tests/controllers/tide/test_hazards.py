@@ -19,6 +19,7 @@ from adocd.model.snapshot import Event
 from adocd.model.values import nested, of_database, of_family
 from tests.controllers.laws import MB, Plant
 from tests.controllers.tide.test_law import GIB, MEMTABLE, READ, Scene
+from tests.controllers.tide.test_shared_disks import AROUND
 
 #: A database of a terabyte, whose levels are as full as the owner's base level of 256 MiB has them.
 FULL = (GIB // 4, 5 * GIB // 2, 25 * GIB, 250 * GIB, 700 * GIB, 0)
@@ -283,6 +284,19 @@ def test_a_memory_budget_that_moves_a_little_changes_the_memtables_once() -> Non
     assert set(sizes) == {125 * MIB}
 
 
+def test_a_memory_budget_that_moves_a_little_changes_the_number_of_memtables_once() -> None:
+    """There is no room for larger files, so the budget is taken in more memtables."""
+    scene, numbers = Scene(), []
+    scene.plant.members["surroundings"] = replace(AROUND, free_bytes=6 * GIB)
+    for second in range(60):
+        most = (512 if second % 2 else 502) * MIB
+        scene.plant.members["allowance"] = Allowance(1, 0.5, 0.5, 100.0 * MB, most, None)
+        scene.plant.immutable_memtables = 2
+        scene.step()
+        numbers.append(int(scene.plant.now("max_write_buffer_number")))
+    assert set(numbers) == {7}
+
+
 def test_no_memtable_is_larger_than_rocksdb_allows() -> None:
     scene = Scene(memory_max_bytes=64 * GIB, debt_max_bytes=1024 * GIB)
     scene.opened_with(of_family("default", "soft_pending_compaction_bytes_limit"), "0")
@@ -293,6 +307,12 @@ def test_a_large_budget_of_memory_makes_no_larger_files_than_the_debt_allows() -
     """32 GiB are 20 files of 1.6 GiB, and 1 GiB is 64 MiB doubled four times."""
     found = Scene(memory_max_bytes=64 * GIB).flooded()[1]
     assert (found[Knob.MEMTABLE_SIZE], found[Knob.MEMTABLE_NUMBER]) == (GIB, 64)
+
+
+def test_there_are_never_more_memtables_than_adocd_may_send() -> None:
+    scene = Scene(memory_max_bytes=8 * GIB)
+    scene.plant.members["surroundings"] = replace(AROUND, free_bytes=6 * GIB)
+    assert scene.flooded()[1][Knob.MEMTABLE_NUMBER] == 64, "8 GiB are 128 of the owner's memtables"
 
 
 def test_where_pools_limit_the_jobs_no_more_are_asked_for() -> None:

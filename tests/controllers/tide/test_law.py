@@ -87,6 +87,16 @@ def test_with_a_low_trigger_of_the_owners_few_files_are_no_flood() -> None:
     assert scene.step()[0] == "tide.flood"
 
 
+def test_level_0_presses_before_a_low_slowdown_of_the_owners_delays_writes() -> None:
+    scene = Scene()
+    scene.opened_with(of_family("default", "level0_file_num_compaction_trigger"), "2")
+    scene.opened_with(of_family("default", "level0_slowdown_writes_trigger"), "6")
+    scene.level0(4)
+    assert scene.step(60) == ("", {})
+    scene.level0(5)
+    assert scene.step()[0] == "tide.flood"
+
+
 def test_a_flood_takes_the_memory_at_once_and_shuts_the_gate_of_level_0() -> None:
     """512 MiB are four memtables of 128 MiB; 200 MB/s pay back 223 files of that, and 200 are the most."""
     rule, found = Scene().flooded()

@@ -12,6 +12,7 @@ import pytest
 from adocd.controllers import registry
 from adocd.controllers.adoc import Adoc
 from adocd.daemon.control.target_loop import TargetLoop
+from adocd.model.capabilities import Capabilities
 from adocd.model.knob import MIB
 from adocd.model.policy import Policy
 from adocd.model.values import of_family
@@ -282,6 +283,30 @@ def test_a_column_family_whose_handle_comes_back_gets_its_original_back(tmp_path
         database.return_handle("index")
         assert index_batch() == str(128 * MIB)
         await ticked_until(loop, lambda: index_batch() == str(64 * MIB), "its original is back")
+
+    with_agent(database, tmp_path, body)
+
+
+@pytest.mark.parametrize("can_change", [False, True])
+def test_only_who_can_change_a_database_can_tell_that_a_column_family_is_gone(
+    tmp_path: Path, *, can_change: bool
+) -> None:
+    """Files from outside may not tell of all of them."""
+    database = overflowing_twice(tmp_path)
+
+    async def body(scene: Scene) -> None:
+        loop = await changed_in_both(scene, database)
+        attached = loop._attached
+        assert attached is not None
+        session, snapshot = attached.session, attached.snapshot
+        assert session is not None
+        assert snapshot is not None
+        capabilities = session.detail.capabilities if can_change else Capabilities()
+        detail = replace(session.detail, column_families=("default",), capabilities=capabilities)
+        families = {"default": snapshot.column_families["default"]}
+        attached._forget_families(session, detail, replace(snapshot, column_families=families))
+        known = {option.name for option in scene.book.left(loop.id) if option.scope == "column_family"}
+        assert ("index" in known) is not can_change
 
     with_agent(database, tmp_path, body)
 
