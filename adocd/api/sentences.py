@@ -11,6 +11,13 @@ def journal_problem(problem: str) -> str:
     return f"adocd changes nothing new, but restores continue: {problem}"
 
 
+def old_figures(target: Mapping[str, Any]) -> str | None:
+    """Say that a target's figures are old; None where it is measured, or has none."""
+    if not target.get("sample") or target["state"] == "attached":
+        return None
+    return f"it is {target['state']}: what follows is what was known before"
+
+
 def not_original(option: Mapping[str, Any]) -> str:
     """Say how an option in a restore's `unlike` differs from its original value."""
     return f"{option['option']} is {option['value']}, not its original {option['original']}"

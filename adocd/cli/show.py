@@ -69,8 +69,8 @@ def status(t: dict[str, Any]) -> None:
     if t.get("opened_before_agent"):  # an older daemon has none
         facts.add_row("attached", "while it was open: its original options are those that were found then")
     _add_state(facts, t)
-    if sample and t["state"] != "attached":
-        facts.add_row("last figures", f"it is {t['state']}: what follows is what was known before")
+    if (old := sentences.old_figures(t)) is not None:
+        facts.add_row("last figures", old)
     if t.get("verdict") is not None:
         facts.add_row("tuner", _tuner(t))
     if t["lease"]:

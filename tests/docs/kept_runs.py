@@ -133,22 +133,28 @@ def longest_stop_s(directory: str, scheme: str) -> float:
     )
 
 
-def unwritten_s(directory: str, scheme: str, pairs: int = 5) -> list[int]:
-    """In how many seconds of each run's phase nothing was written, by repetition."""
+def by_pair(directory: str, scheme: str, pairs: int = 5) -> list[RawRun]:
+    """Return a scheme's runs in the order of their repetitions; there must be one in each of the pairs."""
     kept = sorted((run for run in raw_runs(directory) if run.scheme.name == scheme), key=lambda run: run.repetition)
     assert [run.repetition for run in kept] == [*range(1, pairs + 1)]
-    return [sum(second.writes == 0 for second in run.seconds if second.at_s < run.workload.seconds) for run in kept]
+    return kept
+
+
+def unwritten_s(directory: str, scheme: str, pairs: int = 5) -> list[int]:
+    """In how many seconds of each run's phase nothing was written, by repetition."""
+    return [
+        sum(second.writes == 0 for second in run.seconds if second.at_s < run.workload.seconds)
+        for run in by_pair(directory, scheme, pairs)
+    ]
 
 
 def slowest_tens(directory: str, scheme: str, pairs: int = 5) -> list[float]:
     """Return the writes in the slowest ten seconds of each run's phase, as a share of its mean."""
     found = []
-    for run in raw_runs(directory):
-        if run.scheme.name == scheme:
-            writes = [second.writes for second in run.seconds if second.at_s < run.workload.seconds]
-            tens = [sum(writes[at : at + 10]) / 10 for at in range(len(writes) - 9)]
-            found.append(min(tens) / (sum(writes) / len(writes)))
-    assert len(found) == pairs
+    for run in by_pair(directory, scheme, pairs):
+        writes = [second.writes for second in run.seconds if second.at_s < run.workload.seconds]
+        tens = [sum(writes[at : at + 10]) / 10 for at in range(len(writes) - 9)]
+        found.append(min(tens) / (sum(writes) / len(writes)))
     return found
 
 

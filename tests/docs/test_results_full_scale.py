@@ -15,6 +15,7 @@ from tests.docs.kept_runs import (
     README,
     WORDS,
     amplification,
+    by_pair,
     difference,
     drain_s,
     figures,
@@ -81,10 +82,9 @@ def moved_bytes(run: RawRun) -> float:
     )
 
 
-def by_pair(scheme: str, value: Callable[[RawRun], float], directory: str = FULL) -> list[float]:
-    runs = sorted((run for run in raw_runs(directory) if run.scheme.name == scheme), key=lambda run: run.repetition)
-    assert len(runs) == PAIRS[directory]
-    return [value(run) for run in runs]
+def in_turn(scheme: str, value: Callable[[RawRun], float], directory: str = FULL) -> list[float]:
+    """By pair, what a scheme's run has."""
+    return [value(run) for run in by_pair(directory, scheme, PAIRS[directory])]
 
 
 def to_twin(value: Callable[[RawRun], float]) -> str:
@@ -159,7 +159,7 @@ def test_what_the_pairs_show() -> None:
 
 
 def test_the_pair_on_slower_processors() -> None:
-    written, left = (by_pair("tide", value) for value in (first_minute, left_files))
+    written, left = (in_turn("tide", value) for value in (first_minute, left_files))
     others = [*written[:2], *written[3:]]
     assert written[2] < 0.9 * min(others)
     assert (
@@ -173,7 +173,7 @@ def test_the_pair_on_slower_processors() -> None:
 
 
 def test_what_is_left_of_the_gain_where_the_flood_begins_late() -> None:
-    begins, moved = by_pair("tide", flood_s), [each / 1e9 for each in by_pair("tide", moved_bytes)]
+    begins, moved = in_turn("tide", flood_s), [each / 1e9 for each in in_turn("tide", moved_bytes)]
     sooner, less = ([*of[:2], *of[3:]] for of in (begins, moved))
     assert max(sooner) < begins[2]
     assert max(less) < 0.5
@@ -182,7 +182,7 @@ def test_what_is_left_of_the_gain_where_the_flood_begins_late() -> None:
         f"took the flood after {begins[2]:.1f} s, in the others after {min(sooner):.1f} to {max(sooner):.1f} s"
     ) in WORDS
     assert f"compactions still wrote {moved[2]:.1f} GB there, in the others at most {max(less):.1f} GB" in WORDS
-    late = by_pair("tide", flood_s, SLOWER)
+    late = in_turn("tide", flood_s, SLOWER)
     assert min(late) > begins[2]
     assert f"In these it took the flood after {listed(late, '.1f')} s" in WORDS
 
@@ -190,14 +190,14 @@ def test_what_is_left_of_the_gain_where_the_flood_begins_late() -> None:
 def test_the_pairs_on_slower_processors() -> None:
     (block,) = summarised(SLOWER)
     assert {difference(block, PAID, name, "default") for name in ("tide", "adoc")} == {"not shown"}
-    wrote = by_pair("tide", first_minute, SLOWER)
+    wrote = in_turn("tide", first_minute, SLOWER)
     assert f"clients wrote {listed(wrote, '.0f')} MB/s in the first minute under `tide`" in WORDS
-    waits = [listed(by_pair(name, waited_share_percent, SLOWER), ".0f") for name in ("default", "tide", "adoc")]
+    waits = [listed(in_turn(name, waited_share_percent, SLOWER), ".0f") for name in ("default", "tide", "adoc")]
     assert (
         f"While it ran, writers waited {waits[0]} % of the time under the defaults, {waits[1]} % under `tide` and "
         f"{waits[2]} % under `adoc`"
     ) in WORDS
-    drains = [listed(by_pair(name, drain_s, SLOWER), ".0f") for name in ("default", "tide", "adoc")]
+    drains = [listed(in_turn(name, drain_s, SLOWER), ".0f") for name in ("default", "tide", "adoc")]
     assert (
         f"what was left took {drains[0]} s to merge under the defaults, {drains[1]} s under `tide`, and {drains[2]} s "
         "under `adoc`"

@@ -12,6 +12,7 @@ from tests.docs.kept_runs import (
     README,
     WORDS,
     amplification,
+    by_pair,
     drain_s,
     figures,
     first_minute,
@@ -42,10 +43,6 @@ def ratios(scheme: str, measure: Callable[[RawRun], float]) -> list[float]:
 def to_other(other: str, measure: Callable[[RawRun], float]) -> list[float]:
     """By pair, that of `tide` as a multiple of another scheme's."""
     return [ours / theirs for ours, theirs in zip(ratios("tide", measure), ratios(other, measure), strict=True)]
-
-
-def of(scheme: str) -> list[RawRun]:
-    return sorted((run for run in raw_runs(BLOCK) if run.scheme.name == scheme), key=lambda run: run.repetition)
 
 
 def last_half_minute(run: RawRun) -> float:
@@ -105,9 +102,8 @@ def test_what_the_pairs_show() -> None:
     memory = [listed(to_other(name, measured("peak_memory_bytes")), ".2f") for name in ("silk-o", "default")]
     assert f"{memory[0]} times the memory that it took under these settings, and {memory[1]} times" in WORDS
     assert f"clients wrote {each(first_minute, '.0f')[0]} MB/s under `tide`" in WORDS
-    for run in raw_runs(BLOCK):
-        if run.scheme.name == "tide":
-            assert figures(run).acted.away_share("level0_compaction_trigger") > 0.9
+    for run in by_pair(BLOCK, "tide", PAIRS):
+        assert figures(run).acted.away_share("level0_compaction_trigger") > 0.9
 
 
 def test_what_speaks_against_it() -> None:
@@ -117,7 +113,7 @@ def test_what_speaks_against_it() -> None:
         f"in the slowest ten seconds of a run `tide` wrote {ours} times its mean, these settings {theirs} times theirs "
         f"and the defaults {owners} times theirs"
     ) in WORDS
-    runs, name = of("tide"), "level0_slowdown_trigger"
+    runs, name = by_pair(BLOCK, "tide", PAIRS), "level0_slowdown_trigger"
     limits = [
         [made.settings[name] for made in run.decisions if name in made.settings and made.at_s < run.measured_s]
         for run in runs
@@ -131,5 +127,7 @@ def test_what_speaks_against_it() -> None:
         f"lowered the slowdown trigger of level 0 to {listed([limit[-1] for limit in limits], '.0f')} files, and level "
         f"0 held {listed(list(map(float, held)), '.0f')} at the end"
     ) in WORDS
-    last = [listed([last_half_minute(run) for run in of(scheme)], ".0f") for scheme in ("tide", "silk-o")]
+    last = [
+        listed([last_half_minute(run) for run in by_pair(BLOCK, scheme, PAIRS)], ".0f") for scheme in ("tide", "silk-o")
+    ]
     assert f"In the last half minute clients wrote {last[0]} MB/s, under SILK-O's settings {last[1]}." in WORDS

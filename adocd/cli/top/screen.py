@@ -168,8 +168,8 @@ def _one(frame: Frame, t: dict[str, Any], width: int) -> Iterable[Text]:
         since = f" for {span(frame.unix_s - t['stall']['since_unix_s'])}: {words.why(t['stall'])}"
     yield from _sentence("writes are", Text.assemble((how, style), since), width)
     if t.get("sample"):
-        if t["state"] == "silent":
-            yield Text("it is silent: what follows is what was known before", style="yellow")
+        if (old := sentences.old_figures(t)) is not None:
+            yield Text(old, style="yellow")
         yield from _figures(frame, t, width)
     yield from _sentence("last cycle", Text(t["sentence"]), width)
     if "options" in t:

@@ -1,7 +1,8 @@
-"""What the law asks of a column family, apart from level 0. Pure."""
+"""What the law asks of a column family, apart from level 0's gate. Pure."""
 
 from adocd.model.knob import KNOBS, Knob
 from adocd.model.options import LEVEL_COMPACTION, UNIVERSAL_COMPACTION
+from adocd.model.reading import owners_value
 from adocd.model.sample import ColumnFamilySample, Sample
 from adocd.model.values import of_family
 
@@ -9,6 +10,8 @@ from adocd.model.values import of_family
 _NEAR_STOP = 0.75
 #: Where the owner has switched the hard one off, it is as many soft ones as by RocksDB's defaults.
 _HARD_OF_SOFT = 4
+#: Twice the owner's trigger presses, but not fewer files: with a trigger of 1, any flush during a merge makes two.
+_PRESSES_LEAST = 8
 
 
 def is_governed(cf: ColumnFamilySample, sample: Sample) -> bool:
@@ -20,6 +23,15 @@ def is_governed(cf: ColumnFamilySample, sample: Sample) -> bool:
 def is_held(cf: ColumnFamilySample) -> bool:
     """Whether its memtables wait for flushes, or it has stalled writes."""
     return cf.memtables_wait or any(cf.stall_counts.values())
+
+
+def level0_presses(cf: ColumnFamilySample, sample: Sample) -> bool:
+    """Whether level 0 has many files by the owner's limits, but before they delay writes: then a change can be late."""
+    trigger, slowdown = (
+        owners_value(knob, sample, cf.name) or 0 for knob in (Knob.LEVEL0_TRIGGER, Knob.LEVEL0_SLOWDOWN)
+    )
+    least = _PRESSES_LEAST if slowdown <= 0 else min(_PRESSES_LEAST, slowdown - 1)
+    return trigger > 0 and cf.l0_files >= max(2 * trigger, least)
 
 
 def anyone_is_held(sample: Sample) -> bool:

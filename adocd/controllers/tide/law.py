@@ -132,7 +132,7 @@ from adocd.controllers.admitted import FLOOR_BYTES_PER_S, HeldRate, owners_rate,
 from adocd.controllers.base import Controller, Needs, Parameters
 from adocd.controllers.settings import Wishes
 from adocd.controllers.tide.backlog import NO_BOUND, Debt, DiskFacts, Level0Bounds, is_raised, opened_for
-from adocd.controllers.tide.family import delays_by_runs, is_governed, is_held, is_pinned, pending_share
+from adocd.controllers.tide.family import delays_by_runs, is_governed, is_held, is_pinned, level0_presses, pending_share
 from adocd.controllers.tide.gate import Level0Flow, Level0Gate, ebbing
 from adocd.controllers.tide.judged import JudgedFloods
 from adocd.controllers.tide.learned import Demand, KnownSizes, Learned
@@ -160,8 +160,6 @@ _OF_FAMILY = (
     Knob.LEVEL0_STOP,
 )
 _OF_DATABASE = frozenset({*THREADS, Knob.DELAYED_WRITE_RATE, Knob.RATE_LIMIT})
-#: Twice the owner's trigger presses, but not fewer files: with a trigger of 1, any flush during a merge makes two.
-_PRESSES_LEAST = 8
 #: Of the slope's begin in files, from where on the rate is kept exact; before that it may be so many times as high.
 _NEAR_SLOPE, _FAR_TIMES = 0.8, 4
 
@@ -321,10 +319,9 @@ class Tide(Controller):
         )
 
     def _is_pressed(self, cf: ColumnFamilySample, sample: Sample) -> bool:
-        trigger = owners_value(Knob.LEVEL0_TRIGGER, sample, cf.name) or 0
         # Then its files are our doing.
         collects = cf.name in self._bounds.of and (cf.name not in self._pressed or not self._is_needed)
-        return is_held(cf) or (trigger > 0 and cf.l0_files >= _presses_at(trigger, cf, sample) and not collects)
+        return is_held(cf) or (level0_presses(cf, sample) and not collects)
 
     def _in_peak(self, sample: Sample) -> set[str]:
         """Name the column families that are written in a peak of clients; none where they write little.
@@ -549,10 +546,3 @@ class Tide(Controller):
             f"column family {worst.name}: {worst.l0_files} L0 files, {worst.immutable_memtables} immutable memtables; "
             f"device {device}, clients write {exact_size(int(self._learned.writes))}/s, {reads}"
         )
-
-
-def _presses_at(trigger: int, cf: ColumnFamilySample, sample: Sample) -> int:
-    """Return the number of L0 files that press, before they delay writes: then a change can come late."""
-    slowdown = owners_value(Knob.LEVEL0_SLOWDOWN, sample, cf.name) or 0
-    least = _PRESSES_LEAST if slowdown <= 0 else min(_PRESSES_LEAST, slowdown - 1)
-    return max(2 * trigger, least)
